@@ -26,7 +26,7 @@ from jinja2 import FileSystemBytecodeCache
 from tensorcopy import cli
 from tensorcopy.campaign import Campaign
 from tensorcopy.copying.shipped import of_folder, shipped
-from tensorcopy.measure.plan import REFERENCE
+from tensorcopy.measure.sides import REFERENCE
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.results import reader
@@ -313,9 +313,9 @@ def every_python(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def campaign_of_asv(monkeypatch: pytest.MonkeyPatch) -> None:
     """asv's commands have the campaign of the current folder, as where the plug-in has prepared them."""
-    from tensorcopy.asv_plugin import commands  # which imports asv
+    from tensorcopy.asv_plugin.repository import TorchReleases  # which imports asv
 
-    monkeypatch.setattr(commands, "_read", of_folder, raising=False)
+    monkeypatch.setattr(TorchReleases, "read", staticmethod(of_folder), raising=False)
 
 
 @pytest.fixture
@@ -403,7 +403,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory, *versions: str) -> list[
             python = python or ("3.11" if release.runs_on("3.11") else "3.9")
             paths.append(environments.path_of(folder, release, python, "cuda"))
             if not environments.is_complete(paths[-1]):
-                environments.build(folder, release, python, "cuda", shipped())
+                environments.install(folder, release, python, "cuda", shipped())
     return paths
 
 

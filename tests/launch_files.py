@@ -16,11 +16,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Union
 
+from msgspec import UNSET
+
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import launch
-from tensorcopy.measure.case_turns import SideTurns
-from tensorcopy.measure.side_benchmarks import Benchmark
-from tensorcopy.measure.side_process import LocalSide
+from tensorcopy.measure.launch import Benchmark, Turns
+from tensorcopy.measure.process import Program
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results import histories, launches, reader, suite_specs
@@ -121,19 +122,19 @@ def write(
     paths = []
     for number in range(number_of_launches):
         disturbance = chance.gauss(0, common)
-        by_case: dict[str, list[SideTurns]] = {}
+        by_case: dict[str, list[Turns]] = {}
         for text, times in cases.items():
             by_case[text] = []
             as_they_are = any(isinstance(time, (list, tuple)) for time in times.values())
             for name in names:
                 time = times.get(name)
-                own = SideTurns(calls=1000, among_methods=in_turns)
+                own = Turns(calls=1000, among_methods=in_turns)
                 if isinstance(time, str):
-                    own = SideTurns(failed=time)
+                    own = Turns(failed=time)
                 elif isinstance(time, (float, int)):
                     own.seconds = _turns(time * exp(chance.gauss(0, noise) + (0 if as_they_are else disturbance)))
                 elif time is None or number >= len(time) or time[number] is None:
-                    own = SideTurns(skipped="not here")
+                    own = Turns(skipped="not here")
                 else:
                     own.seconds = _turns(time[number])
                 by_case[text].append(own)
@@ -180,7 +181,7 @@ def write_counts(
             started=moment.isoformat(),
             ended=(moment + EVERY / 2).isoformat(),
             machine=machine,
-            sides=[launches.Side(sha=made.sha, environment=made.environment, revision=made.revision, provenance=own[0])],
+            sides=[_side(made, own[0])],
             provenance=shared,
             suites=suites,
             methods=dict(methods or {}),
@@ -218,7 +219,7 @@ def load(folder: Path, *names: str, history: str = "", releases: ReleaseIndex | 
     results = [result for result in reader.load_results(folder, releases).results if history in ("", result.history)]
     if not names:
         return results
-    wanted = [(made.sha, made.environment, made.revision) for made in map(side, names)]
+    wanted = [made.place for made in map(side, names)]
     return [next(result for result in results if (result.sha, result.environment, result.revision) == each) for each in wanted]
 
 
@@ -230,14 +231,14 @@ def case(text: str) -> Case:
     return Case(suite, tuple(named))
 
 
-def side(name: str, *, build: str = "cuda", **provenance: Any) -> LocalSide:
+def side(name: str, *, build: str = "cuda", **provenance: Any) -> Program:
     """Return a side by its name."""
     name, _, revision = name.partition("#")
     version, _, python = name.partition("@")
     python = python or "3.11"
     sha = sha_of(version)
     own = {"torch": f"{version}+cu132", "torch_sha": sha, "python": f"{python}.7", "build": build.partition("-")[0], **provenance}
-    return LocalSide(sha=sha, environment=f"py{python}-{build}", provenance={**PROVENANCE, **own}, revision=revision)
+    return Program((sha, f"py{python}-{build}", revision), Path(), Path(), provenance={**PROVENANCE, **own})
 
 
 def sha_of(version: str) -> str:
@@ -264,8 +265,8 @@ def _turns(microseconds: float) -> list[float]:
 
 def _stored(
     folder: Path,
-    sides: Sequence[LocalSide],
-    by_case: Mapping[str, Sequence[SideTurns]],
+    sides: Sequence[Program],
+    by_case: Mapping[str, Sequence[Turns]],
     machine: str,
     start: datetime,
     seed: int,
@@ -275,15 +276,18 @@ def _stored(
     key = repr((sides, by_case, machine, start, seed, reference))
     if key not in _documents:
         described, places = _suites(by_case)
-        _documents[key] = launch.document(
-            sides,
-            described,
-            {places[text]: turns for text, turns in by_case.items()},
-            machine=machine,
+        shared, own = launches.shared_provenance([each.provenance for each in sides])
+        _documents[key] = Launch(
+            version=launches.VERSION,
+            kind="times",
             id=_id(start, seed),
             started=start.isoformat(),
             ended=(start + EVERY / 2).isoformat(),
-            reference=names.index(reference) if reference else None,
+            machine=machine,
+            sides=[_side(each, of_side) for each, of_side in zip(sides, own)],
+            reference=names.index(reference) if reference else UNSET,
+            provenance=shared,
+            suites=launch.stored(described, {places[text]: turns for text, turns in by_case.items()}),
         )
     return store(folder, _documents[key])
 
@@ -297,6 +301,11 @@ def store(folder: Path, launch: Launch) -> Path:
     except TensorcopyError:
         of_history, _ = histories.folder_of(folder, conditions, launch.machine)
     return launches.write(of_history, launch)
+
+
+def _side(program: Program, provenance: Mapping[str, Any]) -> launches.Side:
+    sha, environment, revision = program.place
+    return launches.Side(sha=sha, environment=environment, revision=revision, provenance=dict(provenance))
 
 
 def _id(start: datetime, seed: int) -> str:

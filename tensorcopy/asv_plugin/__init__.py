@@ -1,7 +1,8 @@
-"""What asv is taught: torch releases as commits, asv's commands on launches, pages.
+"""asv's commands on launches: torch releases are the commits of its repository, and `asv publish` writes the pages.
 
-Only this folder imports asv, which finds its classes among the subclasses of `Repo` and `Environment`. asv's `run`, `continuous` and `find`
-let releases take turns, `asv publish` writes the pages, and `asv show` reads a projection of the launches.
+asv.conf.json names the module of the command line that calls `setup`, and asv calls that before it runs a command. Only this folder
+imports asv. `run` and `continuous` let releases take turns, `compare`, `find` and `show` read launches, `publish` and `gh-pages` write the
+pages, `preview` and `machine` are asv's own. Any other command is refused in a line.
 """
 
 from __future__ import annotations
@@ -26,16 +27,14 @@ def setup(read: Callable[[Path], Campaign], write: Writer) -> None:
     from asv.commands.compare import Compare
     from asv.commands.continuous import Continuous
     from asv.commands.find import Find
+    from asv.commands.publish import Publish
     from asv.commands.run import Run
+    from asv.commands.show import Show
+    from asv.plugins.github import GithubPages
 
-    from tensorcopy.asv_plugin import environment, publishing, repository  # noqa: F401 - asv finds their classes
-    from tensorcopy.asv_plugin.commands import prepare
-    from tensorcopy.asv_plugin.comparing import compare, continuous
-    from tensorcopy.asv_plugin.ending import let
-    from tensorcopy.asv_plugin.finding import find
-    from tensorcopy.asv_plugin.running import run
+    from tensorcopy.asv_plugin import commands, measuring, publishing, reading, repository
 
-    prepare(read)
-    publishing.register(write)
-    for command, act in ((Run, run), (Continuous, continuous), (Compare, compare), (Find, find)):
-        let(command, act)
+    acts = {Run: measuring.run, Continuous: measuring.continuous, Compare: reading.compare, Find: reading.find, Show: reading.show}
+    repository.TorchReleases.read = staticmethod(read)
+    publishing.write_with(write)
+    commands.own({**acts, Publish: publishing.publish, GithubPages: publishing.gh_pages})

@@ -1,154 +1,136 @@
-"""asv's own commands: what they read here, and the arguments and environments that they take."""
+"""asv's commands: which of them mean something here, and which of their options."""
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Callable
-from functools import cache
-from itertools import chain
-from os.path import relpath
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from asv import environment
-from asv.commands.asv_profiling import Profile
-from asv.commands.check import Check
-from asv.commands.rm import Rm
-from asv.commands.setup import Setup
-from asv.commands.show import Show
-from asv.commands.update import Update
+from asv.commands import Command, make_argparser
+from asv.commands.machine import Machine
+from asv.commands.preview import Preview
+from asv.commands.quickstart import Quickstart  # which reads no configuration, and so no plugin
 from asv.console import log
+from asv.util import iter_subclasses
 
-from tensorcopy import configuration
-from tensorcopy.asv_plugin import projection
-from tensorcopy.asv_plugin.ending import end_with, exit_on_error, let
-from tensorcopy.campaign import Campaign
-from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import revisions
-from tensorcopy.results import reader
+from tensorcopy.measure import settings
 
-KINDS = ("release", "interpreter")
-ALLOWED = "release:N.N, interpreter:PYTHON, or a name that `asv setup` prints"
+Act = Callable[[Any, Namespace], int]
 
-
-_read: Callable[[Path], Campaign]  # the campaign of a folder; asv makes the objects that need it, and passes none on
-
-
-def campaign() -> Campaign:
-    """Return the campaign of the folder in which asv runs, which makes its objects itself. Ends asv for an invalid one."""
-    with exit_on_error():
-        return _read(Path.cwd())
-
-
-@cache
-def _warn(text: str) -> None:
-    """Log a warning once: asv asks for the campaign whenever it makes an object."""
-    log.warning(text)
-
-
-def paths_of(conf: Any) -> Paths:
-    """Return the folders of asv's configuration. Ends asv where it is damaged."""
-    with exit_on_error():
-        return configuration.paths(vars(conf))
-
-
-def prepare(read_campaign: Callable[[Path], Campaign]) -> None:
-    """Let asv's commands read launches, and end with exit code 2, before they do anything, where releases do not suit them.
-
-    read_campaign : returns the campaign of a folder
-    """
-    global _read
-    _read = read_campaign
-    for command, refused in REFUSED.items():
-
-        def refuse(conf: Any, options: Any, refused: Any = refused) -> NoReturn:
-            raise refused(conf, options)
-
-        let(command, refuse)
-    let(Setup, _setup)
-    let(Show, _show)
-    class_by_name = environment.get_environment_class_by_name
-
-    def of_torch(kind: str) -> Any:
-        if kind not in KINDS:  # such an environment would hold the project, and torch at no particular release
-            _refuse_environment(kind)
-        return class_by_name(kind)
-
-    environment.get_environment_class_by_name = of_torch
-    environment.ExistingEnvironment.__init__ = lambda *_: _refuse_environment("existing")
+NEXT = {  # what to type in place of a command without a meaning
+    "check": "asv run --quick, which keeps no launch",
+    "profile": "tensorcopy why CASE A B, which counts the functions that a case calls",
+    "rm": "rm results/HISTORY/LAUNCH.json, a whole launch",
+    "setup": "asv run, which installs what it needs",
+    "update": "asv show: launches are never changed",
+}
+USED = {  # options that mean here what asv says, by command
+    "run": {"range", "steps", "bench", "attribute", "machine", "env_spec", "quick", "dry_run", "skip_existing", "skip_existing_commits"},
+    "continuous": {"base", "branch", "bench", "attribute", "machine", "env_spec", "quick", "factor", "split", "only_changed", "sort"},
+    "compare": {"revision1", "revision2", "machine", "factor", "split", "only_changed", "sort"},
+    "find": {"range", "bench", "machine", "invert"},
+    "show": {"commit", "details", "bench", "machine", "env_spec"},
+    "publish": {"html_dir"},
+    "gh-pages": {"no_push", "rewrite"},
+}
+# options that change nothing: launches have every sample, in turns, and the table of releases is in this checkout
+IDLE = {"record_samples", "append_samples", "interleave_rounds", "no_pull", "show_stderr", "verbose", "config", "func", "skip_save"}
+INSTEAD = {
+    "profile": "tensorcopy why CASE A B",
+    "set_commit_hash": "-E interpreter:same",
+    "attribute": "-a rounds=N, the number of launches",
+    "skip_existing_successful": "--skip-existing-commits",
+    "skip_existing_failed": "--skip-existing-commits",
+}
+DOTS = 60  # of a launch, on a terminal
 
 
-def _refuse_environment(kind: str) -> NoReturn:
-    end_with(
-        TensorcopyError(
-            "torch releases cannot be measured in such an environment",
-            got=f"-E {kind}",
-            allowed=ALLOWED,
-            next="leave -E out, or -E interpreter:same, which needs only torch and numpy",
+def own(acts: Mapping[Any, Act]) -> None:
+    """Let commands of asv do what `acts` says, and refuse the others."""
+    for command in iter_subclasses(Command):
+        if command in acts:
+            command.run_from_conf_args = partial(_acted, _name(command), acts[command])
+        elif command not in (Machine, Preview, Quickstart):
+            command.run_from_conf_args = partial(_refused, _name(command))
+
+
+def _name(command: Any) -> str:
+    return "gh-pages" if command.__name__ == "GithubPages" else str(command.__name__).lower()
+
+
+def _refused(name: str, conf: Any, options: Namespace, **_: Any) -> int:
+    allowed = ", ".join([*USED, "preview", "machine"])
+    raise TensorcopyError(f"asv {name} has no meaning for launches", got=f"asv {name}", allowed=allowed, next=NEXT.get(name, "asv show"))
+
+
+def _acted(name: str, act: Act, conf: Any, options: Namespace, **_: Any) -> int:
+    """Do what a command means here. Raises TensorcopyError for an option without a meaning, by comparing with asv's own defaults."""
+    needed = {"compare": ["a", "b"], "continuous": ["a"], "find": ["a", "b"]}
+    usual = vars(make_argparser()[0].parse_args([name, *needed.get(name, [])]))
+    others = {each: value for each, value in vars(options).items() if each not in {*USED[name], *IDLE} and value != usual.get(each)}
+    if attributes := {key: value for key, value in (getattr(options, "attribute", None) or {}).items() if key != "rounds"}:
+        others["attribute"] = attributes
+    if others:
+        raise TensorcopyError(
+            f"asv {name} has no such option for launches",
+            got=", ".join(f"--{each.replace('_', '-')}{'' if value is True else f' {value}'}" for each, value in others.items()),
+            allowed=", ".join(sorted(USED[name])).replace("_", "-").replace("env-spec", "environment"),
+            next=INSTEAD.get(next(iter(others)), "leave it out"),
         )
-    )
+    factor = getattr(options, "factor", 2.0)
+    if not 1 < factor < float("inf"):
+        got, following = f"--factor {factor:g}", "leave --factor out: 1.1"
+        raise TensorcopyError("no change is of this factor", got=got, allowed="more than 1, and finite", next=following)
+    return act(conf, options)
 
 
-def _refused_rm(conf: Any, options: Any) -> TensorcopyError:
-    launches = sorted(paths_of(conf).results.glob("*/*.json"), key=lambda path: path.name)
-    following = f"rm {relpath(launches[-1])} removes the newest launch" if launches else "nothing: there is no launch"
-    return TensorcopyError(
-        "asv rm cannot take a result out of a launch",
-        got=f"asv rm {' '.join(options.patterns)}",
-        allowed="whole launches: each holds several releases, and is never changed",
-        next=following,
-    )
+def selection(options: Namespace) -> str:
+    """Return a regular expression on asv's names for the benchmarks that --bench selects. Raises TensorcopyError for an invalid one."""
+    named = options.bench if isinstance(options.bench, list) else [options.bench] if options.bench else []
+    return "|".join(f"(?:{settings.checked('--bench', settings.expression, each)})" for each in named)
 
 
-def _refused_profile(conf: Any, options: Any) -> TensorcopyError:
-    return TensorcopyError(
-        "asv cannot profile a torch release",
-        got=f"asv profile {options.benchmark}",
-        allowed="the functions that a case calls, counted in two releases",
-        next="tensorcopy why CASE BEFORE AFTER",
-    )
+def history(options: Namespace) -> str:
+    """Return the history that --machine names; "" for none. Raises TensorcopyError."""
+    return "" if options.machine is None else settings.checked("--machine", settings.machine_name, options.machine)
 
 
-def _refused_check(conf: Any, options: Any) -> TensorcopyError:
-    return TensorcopyError(
-        "asv cannot check suites without a torch release",
-        got="asv check",
-        allowed="suites that are imported in each release's environment when it is measured",
-        next="asv run --quick --bench REGEX, which keeps no launch, or tensorcopy measure --bench REGEX",
-    )
+def rounds(options: Namespace, usual: int) -> int:
+    """Return the number of launches. Raises TensorcopyError."""
+    number = 1 if options.quick else (options.attribute or {}).get("rounds", usual)
+    if not 1 <= number <= settings.MOST_LAUNCHES:
+        allowed = f"1 to {settings.MOST_LAUNCHES}"
+        raise TensorcopyError("no such number of launches", got=f"-a rounds={number}", allowed=allowed, next="leave it out")
+    return int(number)
 
 
-def _refused_update(conf: Any, options: Any) -> TensorcopyError:
-    return TensorcopyError(
-        "asv update has nothing to convert",
-        got="asv update",
-        allowed="launches, which are never changed",
-        next="asv show prints the results",
-    )
+@contextmanager
+def kept(options: Namespace, folder: Path | None) -> Iterator[Path | None]:
+    """Yield the folder of launches, which is removed afterwards where they are not kept."""
+    if options.quick or getattr(options, "dry_run", False):
+        with tempfile.TemporaryDirectory() as temporary:
+            yield Path(temporary)
+    else:
+        yield folder
 
 
-REFUSED = {Rm: _refused_rm, Profile: _refused_profile, Check: _refused_check, Update: _refused_update}  # by command of asv
+class Log:
+    """Log each new stage of a run, and a dot for each step of it."""
 
+    def __init__(self) -> None:
+        self._stage, self._dots = "", 0
 
-def _setup(conf: Any, options: Any) -> int:
-    """Print the names of the environments and return 0; asv prints objects, and exits with 1."""
-    environments = Setup.run(conf=conf, parallel=options.parallel, env_spec=options.env_spec)
-    for each in environments:
-        log.info(each.name)
-    if not environments:
-        log.error("No environments selected")
-    return 0 if environments else 1
-
-
-def _show(conf: Any, options: Any, show: Any = Show.run_from_conf_args) -> int:
-    """Let `asv show` read a projection of the launches of releases and git revisions, and log a warning for each that cannot be read."""
-    own, paths = campaign(), paths_of(conf)
-    loaded = [reader.load_results(folder, own.releases) for folder in (paths.results, revisions.results_of(paths))]
-    for problem in chain(*(each.problems for each in loaded)):
-        log.warning(str(problem))
-    with tempfile.TemporaryDirectory() as folder:
-        projection.write(projection.documents(chain(*(each.histories for each in loaded))), Path(folder))
-        conf.results_dir = folder
-        show(conf, options)
-    return 0
+    def __call__(self, done: float, doing: str) -> None:
+        stage = re.split(": ", doing)[0]
+        if stage != self._stage:
+            self._stage, self._dots = stage, 0
+            log.info(stage)
+        elif int(done * DOTS) > self._dots:
+            self._dots = int(done * DOTS)
+            log.dot()

@@ -1,71 +1,69 @@
-"""`asv publish`: the pages of the campaign, in place of asv's own, which load their scripts from other hosts and judge by other rules."""
+"""`asv publish` and `asv gh-pages`: the pages of the campaign, in place of asv's own, which load scripts from other hosts."""
 
 from __future__ import annotations
 
+import os
 import shutil
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from asv.commands.publish import Publish
 from asv.console import log
+from asv.plugins.github import GithubPages
+from asv.util import ProcessError
 
-from tensorcopy import files
-from tensorcopy.asv_plugin.commands import campaign, paths_of
-from tensorcopy.asv_plugin.ending import exit_on_error, keeps
+from tensorcopy import configuration, files
+from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import git
 
 # Write the pages of a campaign from the folder of launches into the site's folder; return problems, with which asv ends in exit code 2, and
 # warnings
 Writer = Callable[[Campaign, Path, Path], tuple[Sequence[TensorcopyError], Sequence[TensorcopyError]]]
 
 OF_A_SITE = ("index.html", "tensorcopy.css")  # files that every site has
+_writer: list[Writer] = []
 
 
-def register(write: Writer) -> None:
-    """Let `asv publish`, and `asv gh-pages` with it, write what `write` does, and nothing else."""
-
-    def run(conf: Any, range_spec: Any = None, pull: bool = True) -> None:
-        with exit_on_error():
-            _publish(conf, range_spec, write)
-
-    Publish.run = run
+def write_with(write: Writer) -> None:
+    """Let `asv publish` write what `write` does."""
+    _writer[:] = [write]
 
 
-def _publish(conf: Any, range_spec: Any, write: Writer) -> None:
-    """Write the site beside the one that is there, and put it in its place when it is whole.
+def publish(conf: Any, options: Namespace) -> int:
+    """Write the site beside the one that is there, and put it in its place when it is whole; return 2 where results cannot be read.
 
-    Ends asv with exit code 2 where results cannot be read, before `asv gh-pages` would push a site without them. Raises TensorcopyError
-    where the folder holds something else than a site, and where another program writes it.
+    Raises TensorcopyError where the folder holds something else than a site, and where another program writes it.
     """
-    paths = paths_of(conf)
+    paths = configuration.paths({**vars(conf), "html_dir": getattr(options, "html_dir", None) or conf.html_dir})
     site = paths.html
-    if range_spec is not None:
-        raise TensorcopyError("asv publish has no range", got=str(range_spec), allowed="every release with a launch", next="asv publish")
     _require_site(site, paths)
-    lock = site.with_name(f".{site.name}.lock")  # beside the site: two checkouts may write the same one
+    lock, new, old = (site.with_name(f".{site.name}.{ending}") for ending in ("lock", "new", "old"))
     running = TensorcopyError(
         "another asv publish is running", got=f"{lock} is held", allowed="one at a time", next="repeat when it has ended"
     )
     with files.locked(lock, running):
-        keeps("the site that was there is kept")
         log.info(f"Writing {site}")
-        new = site.with_name(f".{site.name}.new")
-        shutil.rmtree(new, ignore_errors=True)  # of one that was killed
+        for folder in (new, old):
+            shutil.rmtree(folder, ignore_errors=True)  # of one that was killed
         new.mkdir(parents=True)
         try:
-            problems, warnings = write(campaign(), paths.results, new)
-            _replace(site, new)
+            problems, warnings = _writer[0](TorchReleases().campaign, paths.results, new)
+            if site.exists():
+                site.rename(old)
+            new.rename(site)
         finally:
-            shutil.rmtree(new, ignore_errors=True)
+            for folder in (new, old):
+                shutil.rmtree(folder, ignore_errors=True)
     for warning in warnings:
         log.warning(str(warning))
     for problem in problems:
         log.error(str(problem))
-    if problems:
-        raise SystemExit(2)
+    return 2 if problems else 0
 
 
 def _require_site(site: Path, paths: Paths) -> None:
@@ -89,11 +87,26 @@ def _require_site(site: Path, paths: Paths) -> None:
     )
 
 
-def _replace(site: Path, new: Path) -> None:
-    """Put a new site in the place of the one that is there, which is whole until then."""
-    old = site.with_name(f".{site.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if site.exists():
-        site.rename(old)
-    new.rename(site)
-    shutil.rmtree(old, ignore_errors=True)
+def gh_pages(conf: Any, options: Namespace) -> int:
+    """Publish, and let asv put the site on the branch gh-pages; return 2, without doing so, where results cannot be read.
+
+    asv fetches the branch from the current folder, which has to be the top of the repository.
+    """
+    top = git.printed("rev-parse", "--show-toplevel")
+    if not top:
+        raise TensorcopyError("gh-pages is a branch", got="no git repository", allowed="a folder in one", next="git init, or asv publish")
+    if code := publish(conf, options):
+        return code
+    conf.html_dir = str(Path(conf.html_dir).absolute())
+    os.chdir(top)
+    Publish.run = lambda *_, **__: None  # it was published
+    try:
+        GithubPages.run(conf=conf, no_push=options.no_push, rewrite=options.rewrite)
+    except ProcessError as error:
+        lines = f"{error.stderr or error.stdout}".strip().splitlines()
+        following = "correct what git names, then repeat"
+        got = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1] if lines else str(error))
+        raise TensorcopyError(
+            "git cannot update gh-pages", got=got, allowed="a branch that git can commit to and push", next=following
+        ) from error
+    return 0

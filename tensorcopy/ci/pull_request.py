@@ -1,196 +1,109 @@
-"""A pull request, measured and judged. Prints nothing.
+"""A pull request, measured and compared: its base with its head, and each torch release that it adds with the one before. Prints nothing.
 
-Its base is compared with its head, and each torch release that it adds with the release before it. The two sides take turns in launches:
-two revisions under the same torch, or two releases under head's code. What `asv continuous` has measured of them is used. The result is a
-document. A pull request's code has run to write it, so `pr_comment` reads it as untrusted input.
+The two sides take turns: two commits under one torch, or two releases under head's code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from tensorcopy.campaign import Campaign
-from tensorcopy.ci import pr_comment
-from tensorcopy.ci.pr_comment import Document, Pair
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge import paired
 from tensorcopy.judge.comparisons import Comparison
-from tensorcopy.measure import now, plan, revisions
-from tensorcopy.measure.revisions import Revision
-from tensorcopy.measure.taking import Job, Sides
-from tensorcopy.releases.release_table import Release
+from tensorcopy.judge.paired import MARGIN, Reason
+from tensorcopy.measure import git, run, sides
+from tensorcopy.measure.plan import Request
+from tensorcopy.measure.sides import Side
+from tensorcopy.report import comparison as comparison_report
+from tensorcopy.report import table
 from tensorcopy.worker.processes import ReportProgress
 
-# The smallest change to report. Two releases with equal instructions differ by 2 to 3 % through the layout of torch's binary. Two revisions
+# The smallest change to report. Two releases with equal instructions differ by 2 to 3 % through the layout of torch's binary. Two commits
 # run the same binary: what is left is the layout of processes, which launches draw anew and intervals show.
-MARGIN_OF_CODE, MARGIN_OF_RELEASE = 0.02, paired.MARGIN
+OF_CODE = 0.02
+FIRST_LOOK = 4  # launches, which decide what is clear
 
 
 @dataclass(frozen=True)
-class PullRequest:
-    """A pull request, and how to measure it.
+class ComparedPair:
+    """Two sides of a pull request."""
 
-    base, head : full SHAs; base is the last commit that both have in common
-    launches : at most, of a pair
-    suites : a regular expression on asv's names; "" for every timed case
-    release : a version; "" for the newest in both tables that this machine can install
-    interpreter : the Python whose torch is measured; "" to install one
-    device : "cpu" for all cases, else only the cases on that device
-    """
-
-    base: str
-    head: str
-    launches: int
-    suites: str = ""
-    release: str = ""
-    interpreter: str = ""
-    device: str = "cpu"
+    sides: tuple[Side, Side]
+    comparison: Comparison | None  # None where a side cannot be measured
+    problems: tuple[TensorcopyError, ...]
+    notes: tuple[str, ...]
 
     @property
-    def selection(self) -> str:
-        """A regular expression on asv's names for the suites on the device."""
-        return plan.on_device(self.suites, self.device) if self.device != "cpu" else self.suites
+    def is_worse(self) -> bool:
+        """Whether a case is slower, or fails now."""
+        changes = self.comparison.changes.values() if self.comparison else ()
+        return bool(self.comparison and self.comparison.has_slower) or any(each.reason is Reason.FAILED_AFTER for each in changes)
 
 
-@dataclass(frozen=True)
-class RevisionPair:
-    """Two revisions that differ in one thing, the code or the release of torch; and how they compare, where they were measured.
+def pairs(base: str, head: str, campaign: Campaign, paths: Paths, interpreter: str = "") -> list[tuple[Side, Side]]:
+    """Return what to compare: base and head, unless no file that is measured differs, and each release that only head's table has.
 
-    comparison : None if a revision has no result
-    failures : error lines by the revision's name
-    note : why base runs its own suites, where it cannot run head's
+    base, head : SHAs. Raises TensorcopyError where this machine can install no suitable torch.
     """
-
-    before: Revision
-    after: Revision
-    comparison: Comparison | None = None
-    failures: dict[str, list[str]] = field(default_factory=dict)
-    note: str = ""
-
-    @property
-    def is_of_code(self) -> bool:
-        """Whether they are two commits, under one release."""
-        return self.before.commit != self.after.commit
-
-    @property
-    def compared(self) -> bool:
-        """Whether at least one case was compared."""
-        return self.comparison is not None and self.comparison.has_compared
+    commits = {f"base {base[:8]}": base, f"head {head[:8]}": head}
+    known = {release.version for release in sides.table_of(base, campaign, paths)}
+    table_of_head = [*sides.table_of(head, campaign, paths)]
+    added = [pair for pair in zip(table_of_head, table_of_head[1:]) if pair[1].version not in known]
+    differ = sides.differ(base, head, campaign)
+    both = sides.of_commits(commits, campaign, paths, interpreter=interpreter) if differ or added else []
+    found = [(both[0], both[1])] if differ else []
+    for releases in added:
+        before, after = (sides.with_release(both[1], each, f"torch {each.version}", paths.pythons) for each in releases)
+        found.append((before, after))
+    return found
 
 
-def pairs(request: PullRequest, campaign: Campaign, paths: Paths) -> list[RevisionPair]:
-    """Return the pairs to compare: base and head, and each release that only head's table has, with the one before it.
+def compared(pair: tuple[Side, Side], asked: Request, campaign: Campaign, paths: Paths, report_progress: ReportProgress) -> ComparedPair:
+    """Take launches of a pair until every case is exact enough, there are enough or the time is over, and return how it compares.
 
-    Base and head are left out if no file that is measured differs. Raises TensorcopyError if both are the same commit, if they cannot be
-    compared, and if this machine can install no suitable torch.
+    asked : the device, the cases, and when no further launch begins
     """
-    if request.base == request.head:
-        raise TensorcopyError(
-            "there is nothing to compare",
-            got=f"{request.head[:12]} for base and head",
-            allowed="two commits",
-            next=f"tensorcopy ci pull-request --base {request.head[:12]}~1 --head {request.head[:12]}",
-        )
-    base_table, head_table = (revisions.table_of(sha, campaign, paths) for sha in (request.base, request.head))
-    known, release_pairs = {release.version for release in base_table}, []
-    for consecutive in zip(head_table, head_table[1:], strict=False):
-        if consecutive[1].version not in known:
-            before, after = (_with_release(request, campaign, paths, release) for release in consecutive)
-            release_pairs.append(RevisionPair(before, after))
-    if not revisions.differ(request.base, request.head, campaign):
-        return release_pairs
-    commits = {f"{side} {sha[:8]}": sha for side, sha in (("base", request.base), ("head", request.head))}
-    base, head = revisions.under_newest(commits, campaign, paths, version=request.release, interpreter=request.interpreter)
-    return [RevisionPair(base, head), *release_pairs]
-
-
-def _with_release(request: PullRequest, campaign: Campaign, paths: Paths, release: Release) -> Revision:
-    """Return head with a release that only its table may have.
-
-    Raises TensorcopyError if this machine cannot install it.
-    """
-    measurement, reason = plan.installable(release, paths.pythons)
-    if measurement is None or request.interpreter:
-        python = plan.python_for(release, paths.pythons)
-        installing = f"uv python install {python}" if python in paths.pythons else f"add {python} to pythons in asv.conf.json"
-        raise TensorcopyError(
-            f"the new row of torch {release.version} cannot be measured here",
-            got="an interpreter, which has only one torch" if request.interpreter else reason,
-            allowed="a machine that can install it and the release before it",
-            next="leave out --interpreter" if request.interpreter else installing,
-        )
-    return revisions.of(measurement, request.head, f"torch {release.version}", campaign, paths)
-
-
-def measured(
-    pair: RevisionPair, request: PullRequest, campaign: Campaign, paths: Paths, until: float, report_progress: ReportProgress
-) -> RevisionPair:
-    """Take launches of a pair until every case is exact enough, there are enough or the time is over, and return it with how it compares.
-
-    until : when no further launch begins, on the clock of `time.monotonic`
-    """
-    sides = Sides(campaign, paths, "" if request.device == "cpu" else request.device)
-    folder = revisions.results_of(paths)
-    job = Job(sides, "", request.selection, folder=folder, until=until, report_progress=report_progress)
-    before, after, note = pair.before, pair.after, ""
+    before, after = pair
+    margin = OF_CODE if before.release == after.release else MARGIN
+    folder = run.revisions_folder(paths)
+    request = replace(
+        asked, sides=pair, launches=FIRST_LOOK, half=margin * run.EXACT, together=True, newest=False, counts=None, folder=folder
+    )
     try:
-        if pair.is_of_code:
-            before, note = revisions.with_suites_of(before, after, job)
-        title, margin = f" of {before.name} and {after.name}", MARGIN_OF_CODE if pair.is_of_code else MARGIN_OF_RELEASE
-        comparison = now.judged((before, after), job, title=title, most=request.launches, margin=margin, resumes=True)
+        outcome = run.run(request, campaign, paths, report_progress=report_progress)
     except TensorcopyError as error:
-        failed = sides.failed or {after: error}
-        failures = {each.name: [f"{failed[each].what}: {failed[each].got}"] for each in (before, after) if each in failed}
-        return replace(pair, before=before, note=note, failures=failures)
-    if comparison is None:
-        return replace(pair, before=before, note=note)
-    results = comparison.before, comparison.after
-    return replace(
-        pair,
-        before=before,
-        note=note,
-        comparison=replace(comparison, labels=(before.name, after.name)),
-        failures={each.name: lines for each, result in zip((before, after), results) if (lines := result.failed())},
-    )
+        return ComparedPair(pair, None, (*error.earlier, error), ())
+    comparison = run.compared(request, campaign, paths, margin)
+    names = tuple(side.revision.name if side.revision else str(side) for side in (before, after))
+    labelled = replace(comparison, labels=(names[0], names[1])) if comparison else None
+    return ComparedPair(pair, labelled, outcome.problems, outcome.notes)
 
 
-def _first(lines: Sequence[str]) -> list[str]:
-    """Return as many lines as a document has room for, and how many more there are."""
-    shown = [line[: pr_comment.LINE] for line in lines[: pr_comment.LINES]]
-    return shown if len(lines) <= len(shown) else [*shown[:-1], f"and {len(lines) - len(shown) + 1} more"]
+def text(found: list[ComparedPair], device: str) -> str:
+    """Return the job's summary as Markdown: it begins with a marker, by which the comment of a device is found again."""
+    parts = [f"<!-- tensorcopy {device} -->"]
+    for pair in found:
+        if pair.comparison:
+            parts.append(table.markdown(comparison_report.report(pair.comparison)))
+        else:
+            parts.append(f"### ❌ {' and '.join(map(table.escaped, map(str, pair.sides)))} **cannot be compared**\n")
+        parts += [f"{table.escaped(line)}\n" for line in (*map(str, pair.problems), *pair.notes)]
+    if not found:
+        parts.append("### No file that is measured differs from the base\n")
+    return table.cut("\n".join(parts), table.LONGEST)
 
 
-def document(request: PullRequest, pairs: Sequence[RevisionPair]) -> Document:
-    """Return all results as `pr_comment` reads them."""
-    return Document(11, request.base, request.head, request.device, request.launches, [_pair(pair, request) for pair in pairs])
-
-
-def _pair(pair: RevisionPair, request: PullRequest) -> Pair:
-    on, seen = "", None
-    if pair.comparison:
-        side = pair.comparison.after
-        accelerators = side.provenance["accelerators"].values() if request.device != "cpu" else ()
-        on = ", ".join([side.provenance["cpu"], *accelerators, f"Python {side.python}"])
-        seen = paired.smallest_seen(pair.comparison.changes.values())
-    return Pair(
-        torch=(pair.before.release.version, pair.after.release.version),
-        on=pr_comment.name(on),
-        rows=pr_comment.rows(pair.comparison) if pair.comparison else None,
-        seen=seen,
-        failures=[(name == pair.before.name, _first(lines)) for name, lines in pair.failures.items()],
-        own_suites=bool(pair.note),
-    )
-
-
-def exit_code(pairs: Sequence[RevisionPair]) -> int:
-    """Return the exit code of the command.
-
-    1 if a case is slower, 2 if a revision failed, 3 if a pair was not compared, else 0. A case that fails in base alone is mended, or new
-    """
-    if any(pair.comparison and pair.comparison.has_slower for pair in pairs):
+def exit_code(found: list[ComparedPair]) -> int:
+    """Return 1 where a case is slower or fails now, 2 where a side cannot be measured, 3 where a pair was not compared, else 0."""
+    if any(pair.is_worse for pair in found):
         return 1
-    if any(pair.failures if pair.comparison is None else pair.failures.get(pair.after.name) for pair in pairs):
+    if any(pair.problems for pair in found):
         return 2
-    return 0 if all(pair.compared for pair in pairs) else 3
+    return 0 if all(pair.comparison and pair.comparison.has_compared for pair in found) else 3
+
+
+def fork_point(base: str, head: str) -> tuple[str, str]:
+    """Return the SHAs of the last commit that head has in common with base, and of head. Raises TensorcopyError."""
+    sha = git.commit(head)
+    return git.fork_point(git.commit(base), sha), sha

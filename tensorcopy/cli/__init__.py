@@ -17,7 +17,7 @@ from traceback import extract_tb
 from typing import Any
 
 from tensorcopy import __version__
-from tensorcopy.cli import ci, compare, listing, local, measure, output, why
+from tensorcopy.cli import ci, compare, init, listing, local, measure, output, why
 from tensorcopy.errors import TensorcopyError, of_os_error
 from tensorcopy.worker.processes import installing
 
@@ -29,7 +29,6 @@ NOTHING_KEPT = "nothing was written"
 KEPT = {
     "measure": "finished launches are kept, and the same command continues with the rest",
     "dashboard": "finished launches and the pages are kept, and the same command continues",
-    "merge": "every launch is whole, and the same command copies the rest",
     "list": "releases that were added are kept",
     "ci": "what is finished is kept, and the same command continues with the rest",
 }
@@ -38,7 +37,7 @@ KEPT = {
 GROUPS = {
     "Copy a tensor with the torch that is installed": ("advise", "check", "plot"),
     "Read the results": ("compare", "history", "why", "list"),
-    "Measure": ("dashboard", "measure", "machine", "merge", "init"),
+    "Measure": ("dashboard", "measure", "init"),
     "In workflows": ("ci",),
 }
 EXAMPLES = """examples:
@@ -50,7 +49,7 @@ EXAMPLES = """examples:
 tensorcopy COMMAND --help explains a command."""
 
 # of the packages that are not in the extra of most commands, by import name
-EXTRAS = {"matplotlib": "plot", "github": "dashboard,github"}
+EXTRAS = {"matplotlib": "plot"}
 
 
 def main(arguments: Sequence[str] | None = None, report_start: Callable[..., object] = lambda *_: None) -> int:
@@ -137,7 +136,7 @@ def parser() -> argparse.ArgumentParser:
     program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on torch releases since 1.9, on CPU and CUDA.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=_Command)
-    for module in (local, compare, why, listing, measure, ci):
+    for module in (local, compare, why, listing, measure, init, ci):
         module.add(commands)
     _describe(program)
     return program

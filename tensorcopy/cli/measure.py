@@ -1,50 +1,47 @@
-"""Commands that measure, and those before and after: dashboard, measure, init, machine and merge."""
+"""Commands that measure: dashboard and measure."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tensorcopy.cli.arguments import campaign, path, results_folder
-from tensorcopy.cli.output import print_errors, print_warnings, progress_bar
+from tensorcopy.cli.arguments import campaign
+from tensorcopy.cli.output import print_errors, progress_bar
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import settings
 from tensorcopy.numbers import counted
-from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tensorcopy.campaign import Campaign
     from tensorcopy.configuration import Paths
-    from tensorcopy.measure.plan import Measurement
-    from tensorcopy.measure.side_benchmarks import Suites
-    from tensorcopy.measure.taking import Job
+    from tensorcopy.measure.plan import Request
+    from tensorcopy.measure.run import Outcome
+    from tensorcopy.measure.sides import Side
 
 LAUNCHES = 12  # of every release: at 2^17 and 2^20, half of the interval of a difference is less than 1 % then
 OF_DASHBOARD, OF_DASHBOARD_QUICK = 3, 1  # for a first look; three are the fewest that can be compared
+OF_DASHBOARD_SIDES = 3  # releases, at most, that take turns in it
 HISTORY = "the folder in results; default: that of these conditions, or a new one called as this host"
 YES = "install more than two environments without a question"
 
 
 def add(commands: Any) -> None:
     """Add these commands to the parser."""
-    board = commands.add_parser("dashboard", help="measure torch on this machine, publish the site and serve it")
+    board = commands.add_parser("dashboard", help="measure torch on this machine, publish the site and serve it; each time more")
     board.add_argument(
         "--releases", default="", metavar="RANGE", help="2.15.0, 2.10.., ..2.0.1 or 2.5.1..2.9.1 (with both); default: the newest"
     )
     board.add_argument("--quick", action="store_true", help="only copies and conversions by size, in one launch")
-    board.add_argument("--again", action="store_true", help="measure once more, and add the launches")
     board.add_argument("--history", type=settings.machine_name, metavar="NAME", help=HISTORY)
     board.add_argument("--yes", action="store_true", help=YES)
     board.add_argument("--no-serve", action="store_true", help="write site/ without serving it")
@@ -56,8 +53,8 @@ def add(commands: Any) -> None:
         "releases",
         nargs="*",
         metavar="RANGE",
-        help="2.15.0, 2.10.., 2.5.1..2.9.1 (with both), ..2.0.1@3.9 (on that Python), 2.15.0@numpy2, or NEW: those newer than any "
-        "measured here, and two before; default: all",
+        help="2.15.0, 2.10.., 2.5.1..2.9.1 (with both), ..2.0.1@3.9 (on that Python), or NEW: those newer than any measured here, and two "
+        "before; default: all",
     )
     settings.add(taken, str(LAUNCHES))
     taken.add_argument("--history", type=settings.machine_name, metavar="NAME", help=HISTORY)
@@ -75,72 +72,209 @@ def add(commands: Any) -> None:
     )
     taken.add_argument("--yes", action="store_true", help=YES)
     taken.add_argument("--no-counts", action="store_true", help="count neither instructions, bytes nor functions")
+    taken.add_argument(
+        "--add-release",
+        nargs="?",
+        const="",
+        metavar="VERSION",
+        help="only add this release, such as 2.16.0, to the table; without a number, all new ones of the package index",
+    )
     taken.set_defaults(command=_measure)
 
-    init = commands.add_parser("init", help="begin a dashboard of an asv suite in this folder: of one that is there, or of an example")
-    init.add_argument("--name", default="", help="the project's name; default: the folder's")
-    init.add_argument("--title", default="", help='the heading of its landing page; default: "NAME over torch releases"')
-    init.add_argument("--suites", default="", metavar="FOLDER", help="an asv suite to time over torch releases, unchanged")
-    init.add_argument("--github", action="store_true", help="also write workflows for GPU runners and new releases; adds to a project, too")
-    init.set_defaults(command=_init)
 
-    machine = commands.add_parser("machine", help="check driver, clocks, load and memory before measuring; exit 1 if the machine is unfit")
-    machine.add_argument("--device", choices=DEVICES, default="cpu", help="default: cpu; cuda also checks the GPUs")
-    machine.add_argument("--strict", action="store_true", help="treat warnings as failures")
-    machine.set_defaults(command=_machine)
+def _measure(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy import configuration
+    from tensorcopy.measure import run
 
-    merge = commands.add_parser("merge", help="copy the launches that a folder of results lacks from others")
-    merge.add_argument("folders", nargs="+", type=path, metavar="FOLDER", help="a folder of results, or of such folders")
-    merge.add_argument("--into", type=path, metavar="FOLDER", help="default: the folder of results")
-    merge.add_argument("--also", default="", metavar="BRANCH", help="also merge FOLDER from this branch of origin, if there is one")
-    merge.set_defaults(command=_merge)
+    own = campaign()
+    if options.add_release is not None:
+        return _add_releases(options.add_release, own, console)
+    paths, say = configuration.paths(), partial(console.print, soft_wrap=True)
+    request, lines = _request(options, own, paths)
+    for line in lines:
+        say(line)
+    run.confirm_installing(request, own, paths, say)
+    with progress_bar(console) as report_progress:
+        outcome = run.run(request, own, paths, say=say, report_progress=report_progress)
+    code = print_outcome(outcome, console)
+    there = sorted({*outcome.counts.values()})
+    number = f"with {there[0]}" if len(there) == 1 else f"with {there[0]} to {there[-1]}"
+    number += f" {'launch' if there == [1] else 'launches each'}"
+    part = " after part {}/{}".format(*request.shard) if request.shard != (1, 1) else ""
+    folders = ", ".join(os.path.relpath(history.folder) for history in outcome.histories)
+    is_timed = any(suite.timed for suite in outcome.suites.values())
+    say(f"{counted(len(request.sides), 'release')} {number if is_timed else 'counted'}{part}, in {folders}")
+    if outcome.profiled:
+        say(f"functions of {counted(outcome.profiled, 'release')} counted, in {folders}")
+    return code
+
+
+def _request(options: argparse.Namespace, own: Campaign, paths: Paths) -> tuple[Request, list[str]]:
+    """Return what `tensorcopy measure` asks for, and a line for each release that is skipped. Raises TensorcopyError."""
+    from tensorcopy.measure import sides
+    from tensorcopy.measure.plan import Request
+    from tensorcopy.worker import nvidia
+
+    until = monotonic() + (options.budget or inf)
+    needs = options.device or ""
+    if options.interpreter:
+        chosen, lines = sides.in_interpreters(options.interpreter, own, options.releases), list[str]()
+        reference = max(chosen, key=lambda each: each.release) if len(chosen) > 1 else None
+    else:
+        measured = {result.sha for result in _measured(options.history or "", own, paths)}
+        chosen, lines = sides.choose(options.releases, own, paths.pythons, measured)
+        reference = sides.reference(own.releases, paths.pythons)
+    if options.reference:
+        reference = sides.in_interpreters([options.reference], own)[0]
+    if needs == "cuda":
+        gpus = nvidia.visible_gpus()[0]
+        chosen, refused = sides.runnable(chosen, gpus)
+        lines += refused
+        reference = reference if reference and not sides.runnable([reference, *chosen], gpus)[1] else None
+    request = Request(
+        tuple(chosen),
+        reference,
+        options.bench,
+        device=options.device or "",
+        needs=needs,
+        launches=options.launches,
+        counts=None if options.no_counts else "",
+        values=not options.no_counts,
+        # another campaign's are those of all its cases, whatever is selected
+        functions=not options.no_counts and (not options.bench or own.is_shipped),
+        history=options.history or "",
+        until=until,
+        shard=options.shard or (1, 1),
+        parallel=options.parallel or 0,
+        environments=options.environments or 0,
+        asks=not options.yes,
+    )
+    return request, lines
+
+
+def _measured(history: str, own: Campaign, paths: Paths) -> list[Any]:
+    """Return the results of this machine, in the history of a name, or of this processor."""
+    from tensorcopy.measure import run
+    from tensorcopy.results import reader
+    from tensorcopy.worker.devices import cpu_model
+
+    loaded = reader.load_results(paths.results, own.releases)
+    return [result for each in run.own_histories(loaded, history, [cpu_model()]) for result in each.results]
+
+
+def print_outcome(outcome: Outcome, console: Console) -> int:
+    """Print what went wrong in a run, and what a user has to know of it, and return the exit code."""
+
+    print_errors(outcome.problems)
+    lines: dict[str, list[str]] = {}  # by the case and its error, the releases
+    for result in outcome.results:
+        for line in result.failed(outcome.suites):
+            lines.setdefault(line, []).append(result.version)
+    for line, releases in lines.items():
+        console.print(f"failed with torch {', '.join(dict.fromkeys(releases))}: {line}", soft_wrap=True)
+    if lines:
+        console.print("they are measured again with more --launches, or when the version of their benchmark changes")
+    for side, reasons in outcome.unsupported.items():
+        for device, reason in reasons.items():
+            console.print(f"torch {side.release.version} is not measured on {device}: {reason}", soft_wrap=True)
+    for note in outcome.notes:
+        console.print(note, soft_wrap=True)
+    return 2 if outcome.problems or lines else 0
+
+
+def _add_releases(version: str, own: Campaign, console: Console) -> int:
+    """Add a release to the table, or all that the package index has and the table lacks. Raises TensorcopyError."""
+    from tensorcopy.releases import release_table, wheel_index
+
+    versions = [version.removeprefix("v")] if version else wheel_index.unknown(own.releases, nightly=False)
+    try:
+        release_table.in_order(versions)
+    except ValueError as error:
+        allowed, following = "a number such as 2.16.0 or 2.16", "tensorcopy measure --add-release"
+        raise TensorcopyError("not a torch release", got=repr(version), allowed=allowed, next=following) from error
+    if known := [row.version for row in own.releases if row.version in versions]:
+        console.print(f"torch {known[0]} is already in the table")
+        return 0
+    for each in versions:
+        release = wheel_index.release(each)
+        release_table.add(release, own.table)
+        row = f"{release.version} of {release.date} ({release.sha}, Python {' to '.join(release.pythons)})"
+        console.print(f"Added torch {row} to {own.table.name}", soft_wrap=True)
+    if not versions:
+        console.print(f"The package index has no new torch release; the newest is {own.releases[-1].version}")
+    return 0
 
 
 def _dashboard(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy import configuration
-    from tensorcopy.measure import plan, run, taking
-    from tensorcopy.releases import environments
+    from tensorcopy.measure import run
+    from tensorcopy.measure.plan import Request
     from tensorcopy.results import reader
     from tensorcopy.site import server
 
-    own, paths = campaign(), configuration.paths()
+    own, paths, say = campaign(), configuration.paths(), partial(console.print, soft_wrap=True)
     if not options.no_serve:
         server.bound(paths.html, options.port).server_close()  # reports an unusable port before minutes of measuring
-    named, pythons = [options.releases] if options.releases else [], environments.known_pythons(paths.pythons)
-    chosen, skipped = plan.select(named, own, pythons, newest_first=True, first=not named)
-    for line in skipped:
-        console.print(line)
-    # without a reference: for a first look it would double what is installed
-    selection = own.quick if options.quick else ""
-    plan.confirm_installing(chosen, paths, len(chosen), partial(console.print, soft_wrap=True), asks=not options.yes)
-    count = OF_DASHBOARD_QUICK if options.quick else OF_DASHBOARD
+    chosen, lines = _sides_of_dashboard(options, own, paths)
+    for line in lines:
+        say(line)
+    request = Request(
+        tuple(chosen),
+        selection="|".join(filter(None, (own.quick, own.memory))) if options.quick else "",
+        counts=own.memory,
+        launches=OF_DASHBOARD_QUICK if options.quick else OF_DASHBOARD,
+        most=OF_DASHBOARD_QUICK if options.quick else OF_DASHBOARD,  # people wait for it, and each run adds some
+        again=True,
+        history=options.history or "",
+        asks=not options.yes,
+    )
+    run.confirm_installing(request, own, paths, say)
     with progress_bar(console) as report_progress:
-        job = taking.Job(taking.Sides(own, paths), options.history or "", selection, report_progress=report_progress)
-        job.open(chosen)
-        suites = job.suites(chosen)
-        there = taking.Missing(chosen, job, count, suites).counts()
-        wanted = max(there[each.place] for each in chosen) + count if options.again else count
-        for each in chosen:
-            if there[each.place] >= wanted:
-                console.print(f"{each} was measured on this machine; --again adds launches")
-        missing = taking.Missing(chosen, job, wanted, suites)
-        for line in taking.outlook(missing, len(chosen), parallel=1, twice=False):
-            console.print(line, soft_wrap=True)
-        taken = run.take(missing, counts=None)
-        counting = replace(job, selection=own.memory)
-        memory = counting.suites(chosen, timed=False)
-        _, problems = taking.take_counts(chosen, counting, memory)
+        outcome = run.run(request, own, paths, say=say, report_progress=report_progress)
         report_progress(0.8, "publishing the site")
-        _publish(own, paths, next((each.name for each in job.own()), ""))
-    print_errors(problems := [*taken.problems, *problems, *reader.load_results(paths.results, own.releases).problems])
-    failed = _print_failures(chosen, job, {**suites, **memory}, console)
-    _print_what_is_not_measured(job, console)
-    for line in taken.notes:
-        console.print(line, soft_wrap=True)
-    console.print(f"The page: {paths.html / 'index.html'}", soft_wrap=True)
+        _publish(own, paths, next((each.name for each in outcome.histories), ""))
+    code = print_outcome(outcome, console)
+    code = print_errors(reader.load_results(paths.results, own.releases).problems) or code
+    say(_next_of_dashboard(chosen, own))
+    say(f"The page: {paths.html / 'index.html'}")
     if not options.no_serve:
-        _serve(options, paths.html, console, failed=bool(problems or failed))
-    return 2 if problems or failed else 0
+        _serve(options, paths.html, console, failed=bool(code))
+    return code
+
+
+def _sides_of_dashboard(options: argparse.Namespace, own: Campaign, paths: Paths) -> tuple[list[Side], list[str]]:
+    """Return the releases that take turns, and why others do not.
+
+    On a new machine it is the newest alone, whose methods are ranked: a second one would double what is installed. Once it was measured,
+    the release before it takes turns with it, and those that are there with a newer one.
+    """
+    from tensorcopy.measure import sides
+    from tensorcopy.releases import environments
+
+    pythons = environments.known_pythons(paths.pythons)
+    if options.releases:
+        return sides.choose([options.releases], own, pythons)
+    able = [release for release in reversed(own.releases) if not environments.why_not(release, pythons)]
+    if not able:
+        sides.of_release(own.releases[-1], pythons)  # raises why
+    newest, *before = [sides.of_release(release, pythons) for release in able]
+    measured = {result.sha for result in _measured(options.history or "", own, paths)}
+    there = [each for each in before if each.release.sha in measured and each.is_installed(own, paths)][: OF_DASHBOARD_SIDES - 1]
+    if newest.release.sha in measured and not there:
+        there = before[:1]
+    return [*reversed(there), newest], []
+
+
+def _next_of_dashboard(chosen: Sequence[Side], own: Campaign) -> str:
+    """Return what the page has, and what the next run adds."""
+    versions = [side.release.version for side in chosen]
+    if len(versions) == 1:
+        what = (
+            f"The page ranks the ways to copy a tensor with torch {versions[0]}" if own.is_shipped else f"The page has torch {versions[0]}"
+        )
+        return f"{what}, as this machine has timed them. Run tensorcopy dashboard again to compare it with the release before."
+    listed = f"{', '.join(versions[:-1])} and {versions[-1]}"
+    return f"The page compares torch {listed} on this machine. Each further run of tensorcopy dashboard makes the comparison more exact."
 
 
 def _publish(own: Campaign, paths: Paths, history: str) -> None:
@@ -174,197 +308,3 @@ def _serve(options: argparse.Namespace, directory: Path, console: Console, *, fa
         options.report_start("the server has ended; results and pages are kept", 2 if failed else 0)
         console.print(f"Served at {address} until Ctrl-C", soft_wrap=True)
         bound.serve_forever()
-
-
-def _measure(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy import configuration
-    from tensorcopy.measure import plan, run, taking
-    from tensorcopy.projects import runners
-    from tensorcopy.worker import nvidia
-
-    until = taking.after(options.budget or inf)
-    own, paths = campaign(), configuration.paths()
-    device = options.device or runners.device_of(options.history or "")  # that must be usable
-    measurements, reference, lines = _selected(options, own, paths)
-    if device == "cuda":
-        gpus = nvidia.visible_gpus()[0]
-        measurements, refused = plan.runnable(measurements, gpus)
-        lines += refused
-        reference = reference if reference and not plan.runnable([reference, *measurements], gpus)[1] else None
-    for line in lines:
-        console.print(line)
-    selection = plan.on_device(options.bench, options.device) if options.device else options.bench
-    every = [*dict.fromkeys([*measurements, *filter(None, [reference])])]
-    size = options.environments or len(every)
-    plan.confirm_installing(every, paths, size, partial(console.print, soft_wrap=True), asks=not options.yes)
-    whole = not (options.bench or options.device or options.interpreter or options.shard or options.environments)
-    with progress_bar(console) as report_progress:
-        sides = taking.Sides(own, paths, device)
-        job = taking.Job(sides, options.history or "", selection, reference, until=until, report_progress=report_progress)
-        job.open(measurements[-1:])
-        job_of_newest, newest, of_newest = job.of_newest(measurements)
-        suites, counts = job.all_suites(measurements, of_newest)
-        if options.no_counts and not (suites or of_newest):
-            raise TensorcopyError(
-                "nothing is left to measure",
-                got="--no-counts, and only benchmarks that count or track",
-                allowed="a benchmark that is timed",
-                next="leave --no-counts out",
-            )
-        missing = taking.Missing(measurements, job, options.launches, suites, options.shard)
-        missing_of_newest = taking.Missing(newest, job_of_newest, options.launches, of_newest, options.shard) if of_newest else None
-        job.open(every if size >= len(every) else measurements[-1:])
-        parallel = options.parallel or plan.parallel(min(size, len(every)), sides.devices)
-        for each in filter(None, (missing, missing_of_newest)):
-            for line in taking.outlook(each, size, parallel, twice=whole and each is missing):
-                console.print(line, soft_wrap=True)
-        with_functions = not options.bench or own.is_shipped  # another campaign has none
-        for line in [] if options.no_counts else run.outlook_of_counts(missing, counts, with_functions=with_functions):
-            console.print(line, soft_wrap=True)
-        taken = run.take(
-            missing,
-            newest=missing_of_newest,
-            most=size,
-            counts=None if options.no_counts else counts,
-            with_functions=with_functions,
-            twice=whole,
-            parallel=parallel,
-        )
-    print_warnings(taken.without)
-    print_errors(taken.problems)
-    failed = _print_failures(measurements, job, {**suites, **of_newest, **counts}, console)
-    _print_what_is_not_measured(job, console)
-    if missing_of_newest and not suites:
-        _print_counts(newest, missing_of_newest, of_newest, console)
-    else:
-        _print_counts(measurements, missing, suites, console)
-    if taken.profiled:
-        console.print(f"functions of {counted(taken.profiled, 'release')} counted, in {_folders(job)}")
-    for line in taken.notes:
-        console.print(line, soft_wrap=True)
-    return 2 if taken.problems or failed else 0
-
-
-def _selected(options: argparse.Namespace, own: Campaign, paths: Paths) -> tuple[list[Measurement], Measurement | None, list[str]]:
-    """Return what shall be measured, its reference, and a line for each release that is skipped."""
-    from tensorcopy.measure import plan, taking
-    from tensorcopy.results import reader
-    from tensorcopy.worker.devices import cpu_model
-
-    reference = plan.in_interpreter(options.reference, own) if options.reference else None
-    if options.interpreter:
-        measurements = plan.in_interpreters(options.interpreter, own, options.releases)
-        return measurements, reference or plan.joining(measurements), []
-    there = taking.own_histories(reader.load_results(paths.results, own.releases), options.history or "", [cpu_model()])
-    measured = {result.sha for history in there for result in history.results}
-    measurements, skipped = plan.select(options.releases, own, paths.pythons, measured)
-    return measurements, reference or plan.reference(own.releases, paths.pythons), skipped
-
-
-def _print_failures(measurements: Sequence[Measurement], job: Job, suites: Suites, console: Console) -> int:
-    """Print a line for each benchmark that failed in its last launch with one of these releases, and return their number.
-
-    A case that failed stays in the exit code until it is measured: what the results have of it counts, not what this run has done.
-    """
-    lines: dict[str, list[str]] = {}  # by the case and its error, the releases
-    for result in (result for history in job.own() for result in history.results):
-        measured = [each for each in measurements if each.place == result.place]
-        for line in result.failed(suites) if measured else ():
-            lines.setdefault(line, []).append(measured[0].release.version)
-    for line, releases in lines.items():
-        console.print(f"failed with torch {', '.join(releases)}: {line}", soft_wrap=True)
-    if lines:
-        console.print("they are measured again with more --launches, or when the version of their benchmark changes")
-    return len(lines)
-
-
-def _print_counts(measurements: Sequence[Measurement], missing: Any, suites: Suites, console: Console) -> None:
-    """Print how many launches the releases have, or how many are counted where nothing is timed."""
-    if not suites:
-        places = {side.place for each in missing.job.counted() for side in each.sides}
-        of_counts = counted(sum(each.place in places for each in measurements), "release")
-        console.print(f"{of_counts} counted, in {_folders(missing.job)}")
-    else:
-        there = missing.counts()
-        numbers = sorted({there[each.place] for each in measurements})
-        number = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
-        each = "launch" if numbers == [1] else "launches each"
-        part = f" after part {missing.shard}" if missing.shard else ""
-        console.print(f"{counted(len(measurements), 'release')} with {number} {each}{part}, in {_folders(missing.job)}")
-
-
-def _folders(job: Job) -> str:
-    """Return the folders of the histories that a run adds to."""
-    return ", ".join(f"{results_folder()}/{history.name}" for history in job.own())
-
-
-def _print_what_is_not_measured(job: Job, console: Console) -> None:
-    """Print a line for each device that is there and that a release's torch cannot use."""
-    for measurement, environment in job.sides.opened.items():
-        for device, reason in environment.report["provenance"].get("unsupported", {}).items():
-            console.print(f"torch {measurement.release.version} is not measured on {device}: {reason}", soft_wrap=True)
-
-
-def _init(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.projects import installation
-    from tensorcopy.projects.new_project import new_project
-
-    origin = None
-    try:
-        origin = installation.find()
-    except TensorcopyError as error:
-        if options.github:
-            raise
-        print_warnings([error])
-    made = new_project(Path.cwd(), options.name, options.title, options.suites, origin, github=options.github)
-    console.print(f"{made.campaign.title}: wrote {', '.join(made.written) or 'nothing, all files are there'}", soft_wrap=True)
-    if made.kept:
-        console.print(f"Kept, and not what tensorcopy would write: {', '.join(made.kept)}", soft_wrap=True)
-    print_warnings(made.warnings)
-    if made.of_asv:
-        console.print(f"From {made.of_asv.path}: requires = {json.dumps(made.campaign.requires)}", soft_wrap=True)
-        if made.of_asv.ignored:
-            console.print(f"Not used of it: {'; '.join(made.of_asv.ignored)}", soft_wrap=True)
-    console.print("Next: tensorcopy measure 2.8.0 2.15.0 --launches 4, then tensorcopy compare 2.8.0 2.15.0 and asv publish")
-    return 0
-
-
-def _machine(options: argparse.Namespace, console: Console) -> int:
-    from rich.table import Table
-    from rich.text import Text
-
-    from tensorcopy.measure import readiness
-    from tensorcopy.measure.readiness import Level
-    from tensorcopy.worker import nvidia
-
-    findings = readiness.findings(readiness.host(Path(".asv")), *nvidia.visible_gpus(), options.device)
-    table = Table(box=None, pad_edge=False, show_header=False)
-    signs = {Level.OK: Text("ok"), Level.WARNING: Text("warning", "yellow"), Level.REFUSED: Text("refused", "red")}
-    for finding in findings:
-        table.add_row(signs[finding.level], finding.subject, finding.observed, finding.advice)
-    console.print(table)
-    failing = (Level.WARNING, Level.REFUSED) if options.strict else (Level.REFUSED,)
-    failures = [finding for finding in findings if finding.level in failing]
-    for finding in failures:
-        print(
-            f"tensorcopy: this machine is unfit for measuring, {finding.subject}: {finding.observed}; next: {finding.advice}",
-            file=sys.stderr,
-        )
-    return 1 if failures else 0
-
-
-def _merge(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.measure import git
-    from tensorcopy.results import merge
-
-    into = options.into or results_folder()
-    with tempfile.TemporaryDirectory() as temporary:
-        folders = list(options.folders)
-        sha = git.fetch_branch(options.also) if options.also else ""
-        if sha:
-            branch = Path(temporary) / "branch"
-            git.check_out(sha, branch)
-            folders.append(branch / git.prefix() / os.path.relpath(into))
-        new, unchanged = merge.merge(folders, into)
-    console.print(f"{into}: {counted(new, 'file')} added, {unchanged} there", soft_wrap=True)
-    return 0

@@ -21,7 +21,6 @@ CALLED_MORE = 0.5  # calls of one call of the case; a smaller difference is the 
 CLEARLY = 1.5  # times the cheapest function of a profile: one that costs so much more would be in it
 ABSENT = FunctionCost(0.0, 0.0)
 
-
 BINDING = "Python binding"
 DISPATCHER = "dispatcher"
 AUTOGRAD = "autograd"

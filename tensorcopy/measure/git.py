@@ -1,20 +1,16 @@
-"""git commands in the current folder: commits, their files, and a new branch."""
+"""git commands in the current folder: commits and their files."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 
 NO_MATCH = 2  # exit code of git ls-remote --exit-code
 LFS = "version https://git-lfs.github.com/spec/"  # the first line of a pointer
-
-AUTHOR = ("-c", "user.name=tensorcopy", "-c", "user.email=tensorcopy@users.noreply.github.com")
-PUSHES = 3  # that are tried where other jobs push too
 
 # a credential helper, because every process can read the arguments of git
 TOKEN = ("-c", "credential.helper=", "-c", 'credential.helper=!f() { echo username=x-access-token; echo "password=$GITHUB_TOKEN"; }; f')
@@ -98,39 +94,12 @@ def pointers(folder: Path) -> list[str]:
     return _run("-C", str(folder), "grep", "--name-only", "-z", f"^{LFS}").stdout.decode(errors="surrogateescape").split("\0")[:-1]
 
 
-def commit_changes(message: str, paths: Sequence[str], branch: str) -> bool:
-    """Commit the changes in `paths`, and return whether there are any. Raises TensorcopyError if git fails.
-
-    branch : a new one, which replaces that of its name; "" for the checked-out one
-    """
-    _output("add", "--", *paths, wanted="the changed files")
-    if _run("diff", "--cached", "--quiet").returncode == 0:
-        return False
-    if branch:
-        _output("checkout", "-q", "-B", branch, wanted=f"the branch {branch}")
-    _output(*AUTHOR, "commit", "-q", "-m", message, wanted="a commit")
-    return True
-
-
-def push() -> str:
-    """Push the checked-out branch, rebased if others have pushed since; return its name.
-
-    "" if none is checked out, as with that of a tag, or origin refuses, as with a protected one.
-    """
-    branch = _output("rev-parse", "--abbrev-ref", "HEAD", wanted="the checked-out branch").strip()
-    if branch == "HEAD":
-        return ""
-    for _ in range(PUSHES):
-        if _run(*TOKEN, "push", "-q", "origin", f"HEAD:refs/heads/{branch}").returncode == 0:
-            return branch
-        _output(*TOKEN, "fetch", "-q", "origin", f"refs/heads/{branch}", wanted=f"the branch {branch} of origin")
-        _output(*AUTHOR, "rebase", "-q", "FETCH_HEAD", wanted=f"these changes on top of {branch}")
-    return ""
-
-
-def replace_branch(branch: str) -> None:
-    """Push the last commit to another branch; one of that name is replaced. Raises TensorcopyError if git fails."""
-    _output(*TOKEN, "push", "-q", "--force", "origin", f"HEAD:refs/heads/{branch}", wanted=f"the branch {branch} at origin")
+def default_branch() -> str:
+    """Return the branch that a repository's host shows first: that of origin, or of this repository without one."""
+    remote = printed("symbolic-ref", "--short", "refs/remotes/origin/HEAD").removeprefix("origin/")
+    local = printed("for-each-ref", "--format=%(refname:short)", "refs/heads").split()
+    usual = next((name for name in ("main", "master") if name in local), "")
+    return remote or usual or printed("symbolic-ref", "--short", "HEAD") or "main"
 
 
 def _output(*arguments: str, wanted: str) -> str:

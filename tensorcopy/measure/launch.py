@@ -1,220 +1,448 @@
-"""Take a launch: processes of several sides, on one core, time each case in turns. Of one side, its methods take turns.
+"""Take a launch: processes of several sides, on one core, time each case in turns of a millisecond. Of one side, its methods take turns.
 
-What is left of a launch's error is the layout of each process in memory, which the next launch draws anew: the launch is the independent
-unit.
+What disturbs a machine for longer than a turn meets all that take turns, and cancels in their ratios. What is left is the layout of each
+process in memory, which the next launch draws anew: the launch is the independent unit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timezone
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, timezone
+from functools import cached_property
+from hashlib import sha256
 from itertools import product
-from math import exp, log
-from statistics import fmean
+from math import exp, inf, log, prod
+from pathlib import Path
+from statistics import fmean, median, median_high
+from time import monotonic
 from types import MappingProxyType
 from typing import Any
 
-from msgspec import UNSET, structs
+from msgspec import UNSET
 
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
-from tensorcopy.measure.case_turns import SideTurns, time_case, time_methods
-from tensorcopy.measure.side_benchmarks import Benchmark, Suites, devices_of, has_own_fork, selected, suites_of_sides
-from tensorcopy.measure.side_process import LONGEST_CASE, LONGEST_VALUE, LocalSide, ReportLeft, SideProcess, chance, started, usable_cores
-from tensorcopy.results import launches
-from tensorcopy.results.cases import beside, device_of
-from tensorcopy.results.launches import ALL, UNIT, Launch, Row, Side, Suite
+from tensorcopy.measure.process import Answer, Process, Program, chance, shuffled, started, usable_cores
+from tensorcopy.results import launches, suite_specs
+from tensorcopy.results.cases import beside, device_of, names_of
+from tensorcopy.results.launches import ALL, OTHER_VERSION, TIMED, UNIT, Launch, Row, Side, Suite
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 from tensorcopy.worker.turns import usual
 
 # Bytes of the largest tensor whose case is timed in a fork that takes other cases, too. A larger one may lie in memory that they freed, and
 # is then copied without page faults: 2^24 float32 in a third of the time
 LARGEST_SHARED = 4 * 2**20
+# Of a case and side, of which the fastest third counts. Variance times cost is least with 6 to 10: a case's setup costs as much as three
+TURNS, FEWEST_TURNS = 10, 6
+SIDE_SECONDS = 0.2  # that a side's turns of a case take, unless they are the fewest
+WALL_SECONDS = 1.0  # the same with their setup, which asv runs before each call
+LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a turn, as with asv
+LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
+RETAKES = 2  # of a case whose sides differ in page faults, or far in their times
+MANY_FAULTS = 64  # in a call: 256 KiB of new memory
+ANOTHER = -2  # in place of a case's number, of a side that has another version of the benchmark
+LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the name of each case; of a longer one the first, and a digest
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in the text of an object that has no other name
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark, as asv describes it."""
+
+    name: str  # such as "copies.BySize.time_copy"
+    version: str
+    param_names: list[str]
+    params: list[list[str]]
+    unit: str = "seconds"
+    type: str = "time"
+    timeout: float = 0.0  # seconds of a case; 0 where none are declared
+    setup_cache_key: str | None = None  # of what several benchmarks share; None without it
+    setup_cache_timeout: float = 0.0
+    refused: str = ""  # why none of its cases can be run
+    selected: Mapping[str, int] = field(default_factory=dict)  # the numbers of the selected cases by name
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of its cases, as asv writes them."""
+        return names_of(self.name, self.params)
+
+    @property
+    def timed(self) -> bool:
+        """Whether it is timed, and does not count or track something."""
+        return self.type in TIMED
+
+    def parameters(self) -> Iterator[tuple[str, dict[str, str], int]]:
+        """Yield the name of each selected case, its parameters, and the bytes of its tensor, as of float32; 0 where none tells them."""
+        for text, values in zip(self.names, product(*self.params)):
+            if text in self.selected:
+                of_case = dict(zip(self.param_names, values))
+                numel, nbytes = (int(of_case[key]) if of_case.get(key, "").isdecimal() else 0 for key in ("numel", "nbytes"))
+                yield text, of_case, 4 * numel or nbytes
+
+    def longest(self, of_case: float) -> float:
+        """Return the seconds that a side may take for a case, with its setup_cache; of_case : where the benchmark declares none."""
+        of_cache = (self.setup_cache_timeout or LONGEST_VALUE) if self.setup_cache_key else 0.0
+        return of_cache + (self.timeout or of_case)
+
+    def stored(self) -> Suite:
+        """Return it as a launch stores it, still without times."""
+        return Suite(version=self.version, param_names=self.param_names, params=self.params, unit=self.unit, type=self.type)
+
+
+Suites = Mapping[str, Benchmark]  # by name
+
+
+@dataclass
+class Turns:
+    """What a side's turns of a case gave."""
+
+    seconds: list[float] = field(default_factory=list)  # of a call, by turn; none of a case that it lacks, or that was skipped or failed
+    calls: int = 0  # in a turn
+    faults: float = inf  # page faults in a call, of the turn with the fewest: a heap that grows has some in others
+    skipped: str | None = None
+    failed: str | None = None
+    among_methods: bool = False  # whether other methods of the side took turns with it
+
+
+def merged(of_programs: Sequence[tuple[Program, Sequence[Mapping[str, Any]]]]) -> tuple[dict[str, Benchmark], list[dict[str, int]]]:
+    """Return the benchmarks of all sides by name, and for each side the number of each of its cases by name.
+
+    of_programs : of each side its program, and its benchmarks as asv describes them
+
+    Two revisions may have other benchmarks, or the same with other parameters; a later side describes what both have. Where an earlier
+    side has another version of a benchmark, the values cannot be compared: it has `ANOTHER` in place of its case's number.
+    """
+    suites: dict[str, Benchmark] = {}
+    of_place: dict[Any, dict[str, int]] = {}
+    for program, described in of_programs:
+        if program.benchmarks in of_place:
+            continue
+        indices = of_place[program.benchmarks] = {}
+        for suite in map(_kept, described):
+            name, known = suite.name, suites.get(suite.name)
+            if known and known.version != suite.version:
+                for text, earlier in product(known.names, of_place.values()):
+                    if text in earlier:
+                        earlier[text] = ANOTHER
+                known = None
+            indices.update({text: index if suite.params else -1 for index, text in enumerate(suite.names)})
+            suites[name] = suite
+            if known and known.param_names == suite.param_names:
+                params = [[*dict.fromkeys([*new, *old])] for new, old in zip(suite.params, known.params)]
+                suites[name] = replace(suite, params=params)
+    return suites, [of_place[program.benchmarks] for program, _ in of_programs]
+
+
+def _kept(described: Mapping[str, Any]) -> Benchmark:
+    """Return a benchmark that asv describes as a launch can keep it: with texts of limited length, and without addresses in memory.
+
+    An address is another one in each process: no launch would have a case of the one before. One with too many cases, or with two of one
+    name, is one case, which is refused.
+    """
+
+    def text(value: object, longest: int = LONGEST_PARAMETER) -> str:
+        kept = ADDRESS.sub("", str(value).encode(errors="replace").decode())
+        digest = f"… {sha256(kept.encode()).hexdigest()[:8]}"
+        return kept if len(kept) <= longest else f"{kept[: longest - len(digest)]}{digest}"
+
+    def seconds(key: str) -> float:
+        declared = described[key]
+        return declared if isinstance(declared, (int, float)) and declared > 0 else 0.0
+
+    params = [list(map(text, values)) for values in described["params"]]
+    refused = ""
+    if (cases := prod(map(len, params))) > launches.MOST_CASES:
+        refused = f"it has {cases:,} cases: {launches.MOST_CASES:,} are allowed"
+    for given, values in zip(described["params"], params):
+        if alike := [each for each in values if len({str(value) for value, kept in zip(given, values) if kept == each}) > 1]:
+            refused = f"parameters that differ in their addresses alone, which are others in each process: {alike[0]}"
+    name, version, unit, kind = (text(described[key], launches.LONGEST_NAME) for key in ("name", "version", "unit", "type"))
+    return Benchmark(
+        name,
+        version,
+        param_names=[] if refused else [*map(text, described["param_names"])],
+        params=[] if refused else params,
+        unit=unit,
+        type=kind,
+        timeout=seconds("timeout"),
+        setup_cache_key=described["setup_cache_key"],
+        setup_cache_timeout=seconds("setup_cache_timeout"),
+        refused=refused,
+    )
+
+
+def selected(suites: Suites, cases: Collection[str], *, timed: bool) -> dict[str, Benchmark]:
+    """Return the benchmarks that have some of these cases, each with them; timed : whether those that are timed, or those that count."""
+    chosen = {}
+    for name, suite in suites.items():
+        own = {text: index for index, text in enumerate(suite.names) if text in cases}
+        if own and suite.timed == timed:
+            chosen[name] = replace(suite, selected=own)
+    return chosen
 
 
 def take(
-    sides: Sequence[LocalSide],
+    programs: Sequence[Program],
     machine: str,
+    cases: Collection[str],
     *,
-    selection: str = "",
-    newest: bool = False,
     reference: int | None = None,
     core: int | None = None,
     report_progress: ReportProgress = ignore_progress,
-    report_left: ReportLeft = lambda name, command: None,
-) -> Launch:
-    """Let all sides time the cases of a selection in turns, and return the launch.
+) -> tuple[Launch, list[str]]:
+    """Let all sides time these cases in turns, and return the launch, and a note of each process that a benchmark has left running.
 
     With one side, its methods take turns: so they can be compared with each other, where no other side can.
 
     machine : the name of this one
-    selection : a regular expression on asv's names, such as "copies.BySize.time_copy('clone', 1024)"; "" for every timed case
-    newest : as for `selected`
     reference : the number of the side that every launch of a run has
     core : to which all sides are pinned; by default one that this process may use, at random, on a system that can
 
-    The cases are those that any of the sides has. Raises TensorcopyError where nothing was timed, and SideFailed.
+    Raises SideFailed for a side that cannot start, TensorcopyError where there is none of these cases, and DiskError.
     """
-    core = chance.choice(usable_cores()) if core is None else core
-    now = datetime.now(timezone.utc)
-    with started(sides, core) as processes:
-        suites, of_side = suites_of_sides(sides, processes)
-        suites = selected(suites, selection, devices_of(sides), newest=newest)
-        by_case: dict[tuple[str, int], Sequence[SideTurns]] = {}
-        jobs = _jobs(suites, of_side)
-        of_all = sum(len(job.cases) for of_device in jobs for job in of_device)
+    began, notes, by_case = _Beginning(), list[str](), dict[tuple[str, int], Sequence[Turns]]()
+    with started(programs, chance.choice(usable_cores()) if core is None else core) as processes:
+        suites, numbers = merged([(process.program, process.suites) for process in processes])
+        suites = selected(suites, cases, timed=True)
+        jobs = _jobs(suites, numbers)
+        of_all = sum(len(texts) for of_device in jobs for texts, _, _ in of_device)
         for of_device in jobs:
-            for job in of_device:
-                report_progress(len(by_case) / of_all, job.suite)
-                suite = suites[job.suite]
-                for text, turns in zip(job.cases, _time_job(processes, job, suite, of_side)):
-                    by_case[job.suite, suite.selected[text]] = turns
-                    if full := of_text(" ".join(each.failed for each in turns if each.failed), NOWHERE):
-                        raise full  # the case is not at fault
-                for process in processes:
-                    process.report_left(job.suite, report_left)
+            for texts, suite, alone in of_device:
+                report_progress(len(by_case) / of_all, suite.name)
+                turns = _of_job(processes, suite, [[of_side.get(text) for text in texts] for of_side in numbers], alone=alone)
+                by_case.update(((suite.name, suite.selected[text]), each) for text, each in zip(texts, turns))
+                notes += _left(processes, suite.name)
             for process in processes:
                 process.end_fork()  # no other device's cases run beside this one's context
-    of_sides = [each for turns in by_case.values() for each in turns]
-    if not any(each.seconds for each in of_sides):
-        reasons = dict.fromkeys(reason for each in of_sides for reason in (each.failed, each.skipped) if reason)
-        raise TensorcopyError(
-            "nothing was timed",
-            got="; ".join([*reasons][:3]) or f"no case that matches {selection!r}",
-            allowed="a timed case that can run here",
-            next="correct what fails, or select other cases with --bench",
-        )
-    return document(sides, suites, by_case, machine=machine, reference=reference, **_times(now))
+        require_room(each.failed for turns in by_case.values() for each in turns)
+    if not by_case:
+        raise TensorcopyError("nothing was timed", got="none of its cases", allowed="the same cases in each process", next="repeat")
+    of_cases = stored(suites, by_case)
+    return document(programs, machine, began, kind="times", suites=of_cases, reference=UNSET if reference is None else reference), notes
 
 
-@dataclass(frozen=True)
-class _Job:
-    """A case by name, which all sides time in turns; or several of one side, which take turns.
+def _jobs(suites: Suites, numbers: Sequence[Mapping[str, int]]) -> list[list[tuple[list[str], Benchmark, bool]]]:
+    """Return by device, in random order, a case that all sides time, or those of one side that take turns; and whether it has own forks.
 
-    alone : whether it has a fork for itself: of an unknown suite, and of large tensors. The others of a device share one.
+    A case of an unknown suite, or of a large tensor, has forks of its own. The others share one: a fork takes 30 ms, as long as the turns
+    of a case, and a CUDA context ten times as long.
     """
-
-    suite: str
-    cases: list[str]
-    alone: bool
-
-
-def _jobs(suites: Suites, of_side: Sequence[Mapping[str, int]]) -> list[list[_Job]]:
-    """Return the selected cases that a side has, by device, in random order."""
-    jobs: dict[str, dict[Hashable, _Job]] = {}
+    jobs: dict[str, dict[Any, tuple[list[str], Benchmark, bool]]] = {}
     for name, suite in suites.items():
-        for (text, nbytes), values in zip(suite.sizes.items(), product(*suite.params)):
-            if text in suite.selected and any(text in places for places in of_side):
-                parameters, alone = dict(zip(suite.param_names, values)), has_own_fork(name) or nbytes > LARGEST_SHARED
-                together = (name, text) if alone or len(of_side) > 1 else beside(name, parameters)
+        for text, parameters, nbytes in suite.parameters():
+            if any(text in of_side for of_side in numbers):
+                alone = not suite_specs.find(name).shipped or nbytes > LARGEST_SHARED
+                together = (name, text) if alone or len(numbers) > 1 else beside(name, parameters)
                 of_device = jobs.setdefault(device_of(name, parameters), {})
-                of_device.setdefault(together, _Job(name, [], alone)).cases.append(text)
-    return [chance.sample([*of_device.values()], len(of_device)) for of_device in chance.sample([*jobs.values()], len(jobs))]
+                of_device.setdefault(together, ([], suite, alone))[0].append(text)
+    return [shuffled(of_device.values()) for of_device in shuffled(jobs.values())]
 
 
-def _time_job(
-    processes: Sequence[SideProcess], job: _Job, suite: Benchmark, of_side: Sequence[Mapping[str, int]]
-) -> list[Sequence[SideTurns]]:
-    """Return what each side gave for each case of a job."""
-    longest = suite.longest(LONGEST_CASE)
-    if len(job.cases) > 1:
-        turns = time_methods(processes[0], job.suite, [of_side[0][text] for text in job.cases], longest)
-        return [[each] for each in turns]
-    indices = [of_one.get(job.cases[0]) for of_one in of_side]
+def _of_job(
+    processes: Sequence[Process], suite: Benchmark, indices: Sequence[Sequence[int | None]], *, alone: bool
+) -> list[Sequence[Turns]]:
+    """Return what each side gave for each case of a job; indices : of the cases, by side."""
     if suite.refused:
-        return [[SideTurns() if index is None else SideTurns(failed=suite.refused) for index in indices]]
-    return [time_case(processes, job.suite, indices, longest, alone=job.alone)]
+        return [[Turns() if own[0] is None else Turns(failed=suite.refused) for own in indices]]
+    if len(indices[0]) > 1:
+        return [[each] for each in _of_methods(processes[0], suite, indices[0])]
+    return [_with_equal_memory(processes, suite, [own[0] for own in indices], alone=alone)]
+
+
+def _with_equal_memory(processes: Sequence[Process], suite: Benchmark, indices: Sequence[int | None], *, alone: bool) -> list[Turns]:
+    """Return what each side's turns of a case gave.
+
+    Where sides differ in page faults, the memory of one may have been there before. Such a case is taken again in new forks. If it differs
+    in the same way, that is how these sides copy; if never twice, the sides that differ have failed.
+    """
+    for process in processes if alone else ():
+        process.end_fork()
+    different, turns = None, list[Turns]()
+    for retake in range(RETAKES + 1):
+        for process in processes if retake else ():
+            process.end_fork()
+        turns = play([*zip(processes, indices)], suite)
+        earlier, different = different, differing(turns)
+        if not different or different == earlier:
+            break
+    else:
+        faults = median(each.faults for each in turns if each.seconds)
+        for number in different or ():
+            why = f"its page faults in a call differ from those of the others, {turns[number].faults:.0f} from {faults:.0f}"
+            turns[number] = Turns(failed=why)
+    for process in processes if alone else ():
+        process.end_fork()
+    return turns
+
+
+def differing(turns: Sequence[Turns]) -> set[int]:
+    """Return the sides whose page faults in a call are less than half of those of the median side, or more than twice as many."""
+    faults = {number: each.faults for number, each in enumerate(turns) if each.seconds}
+    middle = median_high(faults.values()) if faults else 0.0
+    return {number for number, own in faults.items() if abs(own - middle) > MANY_FAULTS and not middle / 2 <= own <= middle * 2}
+
+
+def _of_methods(process: Process, suite: Benchmark, indices: Sequence[int | None]) -> list[Turns]:
+    """Let the cases of a side's methods take turns in one fork, and return what each gave. One that fails ends it: the others go on."""
+    ended: dict[int, Turns] = {}
+    while True:
+        turns = play([(process, None if number in ended else index) for number, index in enumerate(indices)], suite)
+        ended.update((number, each) for number, each in enumerate(turns) if each.skipped is not None or each.failed is not None)
+        if len(ended) == len(indices) or any(each.seconds for each in turns):
+            return [replace(ended.get(number, each), among_methods=True) for number, each in enumerate(turns)]
+
+
+def play(players: Sequence[tuple[Process, int | None]], suite: Benchmark) -> list[Turns]:
+    """Let a case of each player take turns, in another order in every round, and return what each gave.
+
+    players : a process, and the number of its case; -1 where it has no parameters, None where it lacks the case, `ANOTHER`
+
+    A case that fails ends its fork, and so all cases of its process leave.
+    """
+    turns = [Turns(skipped=OTHER_VERSION if index == ANOTHER else None) for _, index in players]
+    seats: dict[int, int] = {}  # of those that play, the number of their case in their fork
+    longest = suite.longest(LONGEST_CASE)
+
+    def ask(number: int, **request: Any) -> Answer | None:
+        """Return what a player answers; None where it has left, with the others of its process where their fork has ended."""
+        process = players[number][0]
+        answer = process.ask(longest, **request)
+        if answer.skipped is None and answer.failed is None:
+            return answer
+        seats.pop(number, None)
+        turns[number] = Turns(skipped=answer.skipped, failed=answer.failed)
+        for other in [each for each in seats if players[each][0] is process and answer.failed is not None]:
+            del seats[other]
+            turns[other] = Turns()
+        return None
+
+    alone = len({id(process) for process, _ in players}) == 1 < len(players)  # methods of one side
+    for number in shuffled(number for number, (_, index) in enumerate(players) if index not in (None, ANOTHER)):
+        # the first side that can run the case calibrates it for all; of one side, each method
+        calls = 0 if alone else next((each.calls for each in turns if each.calls), 0)
+        if (answer := ask(number, case=suite.name, index=players[number][1], calls=calls)) and answer.case:
+            seats[number], turns[number].calls = answer.case
+        elif alone and turns[number].failed is not None:
+            break
+    began = monotonic()
+    for turn in range(TURNS):
+        taken = max((turns[number].calls * sum(turns[number].seconds) for number in seats), default=0.0)
+        if turn >= FEWEST_TURNS and (taken > SIDE_SECONDS or monotonic() - began > WALL_SECONDS * len(seats)):
+            break
+        for number in shuffled(seats):
+            if number in seats and (answer := ask(number, turn=seats[number])) and answer.turn:
+                turns[number].seconds.append(answer.turn[0])
+                turns[number].faults = min(turns[number].faults, answer.turn[1])
+    for process in dict.fromkeys(players[number][0] for number in seats):
+        of_process = [number for number in seats if players[number][0] is process]
+        reason = process.ask(longest, end=True).failed
+        for number in of_process if reason is not None else ():  # its teardown fails, and so does the case, as in asv
+            turns[number] = Turns(failed=reason)
+    for number, each in enumerate(turns):
+        if strange := [seconds for seconds in each.seconds if not launches.SHORTEST < seconds < launches.LONGEST]:
+            turns[number] = Turns(failed=f"its own timer gave {strange[0]:g} s for a call")
+    return turns
 
 
 def count(
-    side: LocalSide,
+    program: Program,
     machine: str,
+    cases: Collection[str],
     *,
-    selection: str = "",
     observed: Mapping[str, Any] = MappingProxyType({}),
     report_progress: ReportProgress = ignore_progress,
-    report_left: ReportLeft = lambda name, command: None,
-) -> Launch:
-    """Run every benchmark of a selection that counts something, once, and return the launch. Raises SideFailed.
+) -> tuple[Launch, list[str]]:
+    """Run every benchmark of these cases that counts something, once, and return the launch and notes as `take` does. Raises as that.
 
-    observed : the report of the environment's probe, with what its methods were observed to do
+    observed : what the environment's methods were observed to do
     """
-    now = datetime.now(timezone.utc)
-    stored: dict[str, Suite] = {}
-    with started([side]) as (process,):
-        suites = selected(suites_of_sides([side], [process])[0], selection, devices_of([side]), timed=False)
+    began, counted, notes = _Beginning(), dict[str, Suite](), list[str]()
+    with started([program]) as (process,):
+        suites = selected(merged([(program, process.suites)])[0], cases, timed=False)
         jobs = [(benchmark, index) for benchmark in suites.values() for index in benchmark.selected.values()]
         for done, (benchmark, index) in enumerate(jobs):
-            name = benchmark.name
-            report_progress(done / len(jobs), name)
-            suite = stored.setdefault(name, benchmark.stored())
-            if benchmark.refused:
-                suite.failed[str(index)] = {ALL: benchmark.refused}
-                continue
-            process.begin({"value": name, "index": index if suite.params else -1})
-            answer = process.answer(benchmark.longest(LONGEST_VALUE))
-            if "value" in answer and launches.can_hold(answer["value"]):
-                suite.values[str(index)] = answer["value"]
-            elif "value" in answer:
-                suite.failed[str(index)] = {ALL: f"it returned {answer['value']:g}, beyond {launches.LARGEST_VALUE:g} or its inverse"}
+            report_progress(done / len(jobs), benchmark.name)
+            suite = counted.setdefault(benchmark.name, benchmark.stored())
+            answer = Answer(failed=benchmark.refused)
+            if not benchmark.refused:
+                request = {"value": benchmark.name, "index": index if suite.params else -1}
+                answer = process.ask(benchmark.longest(LONGEST_VALUE), **request)
+            if answer.value is not None and launches.can_hold(answer.value):
+                suite.values[str(index)] = answer.value
+            elif answer.skipped is not None:
+                suite.skipped[str(index)] = {ALL: answer.skipped}
             else:
-                (suite.skipped if "skipped" in answer else suite.failed)[str(index)] = {ALL: process.reason(answer)}
-            if has_own_fork(name):
+                beyond = f"it returned {answer.value}, beyond {launches.LARGEST_VALUE:g} or its inverse"
+                suite.failed[str(index)] = {ALL: beyond if answer.failed is None else answer.failed}
+            if not suite_specs.find(benchmark.name).shipped:
                 process.end_fork()
-                process.report_left(name, report_left)
-    taken = document([side], {}, {}, machine=machine, **_times(now))
-    return structs.replace(taken, kind="counts", suites=stored, methods=observed.get("methods", {}), article=observed.get("article", {}))
+                notes += _left([process], benchmark.name)
+        process.end_fork()
+        require_room(reasons[ALL] for suite in counted.values() for reasons in suite.failed.values())
+    own = {"methods": observed.get("methods", {}), "article": observed.get("article", {})}
+    return document([program], machine, began, kind="counts", suites=counted, **own), notes
 
 
-def _times(start: datetime) -> dict[str, Any]:
-    """Return what a launch that began then and has ended says about its time."""
-    ended = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    return {"id": launches.new_id(start), "started": start.isoformat(timespec="seconds"), "ended": ended}
+def require_room(reasons: Any) -> None:
+    """Raise DiskError where cases failed for want of room on the disk, and there is none: then no case is at fault."""
+    from tempfile import gettempdir
+
+    if any(reason and of_text(reason, NOWHERE) for reason in reasons):
+        launches.require_room(Path(gettempdir()))
 
 
-def document(
-    sides: Sequence[LocalSide],
-    suites: Suites,
-    by_case: Mapping[tuple[str, int], Sequence[SideTurns]],
-    *,
-    machine: str,
-    id: str,
-    started: str,
-    ended: str,
-    reference: int | None = None,
-) -> Launch:
-    """Return the launch of these turns, of each case by side."""
-    shared, own = launches.shared_provenance([side.provenance for side in sides])
-    stored: dict[str, Suite] = {}
+def _left(processes: Sequence[Process], name: str) -> list[str]:
+    """Return a note of each process that a benchmark has left running."""
+    commands = [each for process in processes for each in process.left]
+    for process in processes:
+        process.left.clear()
+    return [f"{name} left a process running, which was ended: {command}" for command in commands]
+
+
+class _Beginning:
+    """When a launch began. It ends as much later as the steady clock says: the other one may step back."""
+
+    def __init__(self) -> None:
+        self.time, self._steady = datetime.now(timezone.utc), monotonic()
+
+    def ended(self) -> datetime:
+        """Return the time of now."""
+        return self.time + timedelta(seconds=monotonic() - self._steady)
+
+
+def document(programs: Sequence[Program], machine: str, began: _Beginning, **fields: Any) -> Launch:
+    """Return a launch that ends now."""
+    shared, own = launches.shared_provenance([program.provenance for program in programs])
+    sides = [Side(sha=each.place[0], environment=each.place[1], revision=each.place[2], provenance=of) for each, of in zip(programs, own)]
+    return Launch(
+        version=launches.VERSION,
+        id=launches.new_id(began.time),
+        started=began.time.isoformat(timespec="seconds"),
+        ended=began.ended().isoformat(timespec="seconds"),
+        machine=machine,
+        sides=sides,
+        provenance=shared,
+        **fields,
+    )
+
+
+def stored(suites: Suites, by_case: Mapping[tuple[str, int], Sequence[Turns]]) -> dict[str, Suite]:
+    """Return suites as a launch stores them: of each case the mean of all sides, and by how much each differs from it."""
+    of_suites: dict[str, Suite] = {}
     for (name, index), turns in sorted(by_case.items()):
-        suite = stored.setdefault(name, suites[name].stored())
+        suite = of_suites.setdefault(name, suites[name].stored())
         for reasons, place in (([each.skipped for each in turns], suite.skipped), ([each.failed for each in turns], suite.failed)):
             if by_side := {str(number): reason for number, reason in enumerate(reasons) if reason is not None}:
                 place[str(index)] = {ALL: by_side["0"]} if len({*reasons}) == 1 else by_side
-        if any(each.seconds for each in turns):
-            suite.rows[str(index)] = _row(turns)
-    return Launch(
-        version=launches.VERSION,
-        kind="times",
-        id=id,
-        started=started,
-        ended=ended,
-        machine=machine,
-        sides=[Side(sha=side.sha, environment=side.environment, revision=side.revision, provenance=each) for side, each in zip(sides, own)],
-        reference=UNSET if reference is None else reference,
-        provenance=shared,
-        suites=stored,
-    )
-
-
-def _row(turns: Sequence[SideTurns]) -> Row:
-    """Return a case's row: the mean of all sides, and by how much each differs from it."""
-    logs = [log(usual(each.seconds)) if each.seconds else None for each in turns]
-    mean, first = fmean(each for each in logs if each is not None), next(each for each in turns if each.seconds)
-    return Row(
-        seconds=float(f"{exp(mean):.6g}"),
-        calls=first.calls,
-        turns=len(first.seconds),
-        effects=[None if each is None else round((each - mean) * UNIT) for each in logs],
-        in_turns=first.among_methods,
-    )
+        logs = [log(usual(each.seconds)) if each.seconds else None for each in turns]
+        if there := [each for each in logs if each is not None]:
+            mean, first = fmean(there), next(each for each in turns if each.seconds)
+            suite.rows[str(index)] = Row(
+                seconds=float(f"{exp(mean):.6g}"),
+                calls=first.calls,
+                turns=len(first.seconds),
+                effects=[None if each is None else round((each - mean) * UNIT) for each in logs],
+                in_turns=first.among_methods,
+            )
+    return of_suites

@@ -1,33 +1,57 @@
-"""Measure releases for the history: the launches that are missing, more of inexact cases, then counts and functions. Prints nothing."""
+"""One run: from a request to the launches that it asks for, for every command that measures. Prints nothing.
+
+Every launch is a file of its own, which is created when it has ended. So an interrupted launch leaves nothing, and a run that begins counts
+the files that are there; what is left then follows from the launches that it takes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from itertools import pairwise
-from math import exp, log
+from pathlib import Path
+from threading import Event
+from time import monotonic
 from typing import Any
 
+from tensorcopy.campaign import Campaign
+from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
-from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.paired import Change
-from tensorcopy.measure import plan, taking
-from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.side_benchmarks import Suites
-from tensorcopy.measure.taking import Job, Missing
+from tensorcopy.judge.comparisons import Comparison, Question
+from tensorcopy.judge.paired import Change, Reason
+from tensorcopy.measure import launch, plan, sides
+from tensorcopy.measure.launch import Benchmark
+from tensorcopy.measure.plan import Request, Task
+from tensorcopy.measure.process import SideFailed, shuffled, usable_cores
+from tensorcopy.measure.sides import Opened, Side
 from tensorcopy.numbers import counted
-from tensorcopy.releases import interpreters
-from tensorcopy.releases.environments import Environment
-from tensorcopy.results import function_profiles, suite_specs
+from tensorcopy.releases import environments, interpreters
+from tensorcopy.results import function_profiles, histories, launches, reader, suite_specs
 from tensorcopy.results.cases import Case
+from tensorcopy.results.histories import History
 from tensorcopy.results.launches import Launch, Place
+from tensorcopy.results.result import Result
 from tensorcopy.worker import hardware
+from tensorcopy.worker.devices import cpu_model
+from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
-# Half of the interval of a difference of two neighbours above which a case gets as many launches again, up to 2^20 elements and beyond. The
-# first halves the undecided cases up to 2^14, which take a third of the time
+# Half of the interval of a difference of two neighbours above which a case of a history gets as many launches again, up to 2^20 elements
+# and beyond. The first halves the undecided cases up to 2^14, which take a third of the time
 WIDE, WIDE_LARGE = 0.011, 0.02
+EXACT = 0.5  # of a margin: half of an interval that decides a comparison
+UNDECIDED = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)  # what more launches can decide
+UNASKED = 2  # environments that are installed without a question: two releases to compare
+SIDE_GIGABYTES = 0.5  # of memory, of the process of a side with its fork
+LONGEST_NAME = 64  # characters of a folder's: file systems allow 255
+NAMED = 3  # cases that a line shows
 
 ALONE = (
     "measured alone: its methods are ranked, and it is compared with no other release; tensorcopy measure takes turns with a reference, "
@@ -36,179 +60,523 @@ ALONE = (
 
 
 @dataclass(frozen=True)
-class Taken:
-    """What a run has taken.
+class Outcome:
+    """What a run has brought."""
 
-    launches : of times and counts
-    problems : of environments, launches, counts and functions
-    without : why the reference could not be measured, if it could not
-    profiled : the number of releases whose functions were counted
-    notes : what a user has to know of it
-    """
-
-    launches: Sequence[Launch]
-    problems: Sequence[TensorcopyError]
-    without: Sequence[TensorcopyError]
-    profiled: int
-    notes: Sequence[str]
+    launches: tuple[Launch, ...]  # that it has taken, of times and counts
+    suites: Mapping[str, Benchmark]  # with the cases that were selected
+    counts: Mapping[Side, int]  # launches that each side has now of every case that all releases have
+    results: tuple[Result, ...]  # of the sides, as far as they have launches
+    histories: tuple[History, ...]  # to which the launches belong
+    failed: Mapping[Side, TensorcopyError]  # sides that could not be measured
+    problems: tuple[TensorcopyError, ...]  # all that went wrong, that of failed sides, too
+    notes: tuple[str, ...]  # what a user has to know of it
+    unsupported: Mapping[Side, Mapping[str, str]]  # the devices that are there and that a torch cannot use, and why
+    profiled: int  # releases whose functions were counted
 
 
-def take(
-    missing: Missing,
+@dataclass
+class _Run:
+    """A run that is under way."""
+
+    request: Request
+    campaign: Campaign
+    paths: Paths
+    say: Callable[[str], object]
+    report_progress: ReportProgress
+    opened: dict[Side, Opened] = field(default_factory=dict)
+    failed: dict[Side, TensorcopyError] = field(default_factory=dict)
+    launches: list[Launch] = field(default_factory=list)
+    problems: list[TensorcopyError] = field(default_factory=list)
+    notes: dict[str, None] = field(default_factory=dict)
+    suites: dict[str, Benchmark] = field(default_factory=dict)  # the selected ones
+    left: int = 0  # launches that the time did not suffice for
+    profiled: int = 0
+
+    @property
+    def results(self) -> Path:
+        """The folder of histories."""
+        return self.request.folder or self.paths.results
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further launch begins."""
+        return monotonic() >= self.request.until
+
+    def own(self) -> list[History]:
+        """Return the histories to which launches of this run can belong: the one of a name, or those of this processor."""
+        processors = {str(each.program.provenance["cpu"]) for each in self.opened.values()} or {cpu_model()}
+        return own_histories(reader.load_results(self.results, self.campaign.releases), self.request.history, processors)
+
+    def stored(self, kind: str) -> list[Launch]:
+        """Return the launches of a kind in these histories; those that cannot be read have no part in a plan."""
+        return [each for history in self.own() for each in history.launches if each.kind == kind]
+
+    def provenances(self) -> dict[Place, Mapping[str, Any]]:
+        """Return the provenance of the sides that are open."""
+        return {side.place: each.program.provenance for side, each in self.opened.items()}
+
+    def open(self, wanted: Iterable[Side]) -> list[Side]:
+        """Return those of some sides that can be measured, installed unless they are; the others are `failed`. Raises DiskError.
+
+        Installed ones are started at the same time.
+        """
+        wanted = [*dict.fromkeys(wanted)]
+        closed = [each for each in wanted if each not in self.opened and each not in self.failed]
+        there = [each for each in closed if each.is_installed(self.campaign, self.paths)]
+        if there:
+            self.report_progress(0.0, f"checking {counted(len(there), 'environment')}")
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                [*pool.map(self._open, there)]
+        missing = [each for each in closed if each not in there]
+        for number, side in enumerate(missing):
+            self.report_progress(number / len(missing), f"installing {side}")
+            self._open(side)
+        return [each for each in wanted if each in self.opened]
+
+    def _open(self, side: Side) -> None:
+        try:
+            self.opened[side] = sides.opened(side, self.campaign, self.paths, self.request.needs)
+        except DiskError:
+            raise
+        except TensorcopyError as error:
+            self.failed[side] = error
+
+    def select(self, able: Sequence[Side]) -> None:
+        """Take note of the cases that a request selects of open sides, and of what cannot be imported. Raises TensorcopyError."""
+        of_programs = [(self.opened[side].program, self.opened[side].suites) for side in able]
+        devices = {device for program, _ in of_programs for device in program.provenance["accelerators"]}
+        broken = {what: why for side in able for what, why in self.opened[side].broken.items()}
+        errors = [broken_suite(what, why) for what, why in broken.items()]
+        try:
+            self.suites |= plan.wanted(self.request, launch.merged(of_programs)[0], devices)
+        except TensorcopyError as error:
+            raise errors[0] if errors else error from error
+        if self.request.selection or self.request.case:
+            self.notes |= dict.fromkeys(map(str, errors))
+        else:
+            self.problems += [each for each in errors if str(each) not in map(str, self.problems)]
+
+    def keep(self, taken: Launch, notes: Iterable[str]) -> None:
+        """Write a launch into its history. Raises TensorcopyError for a named one of other conditions."""
+        conditions = histories.conditions_of(taken, histories.environment_of(taken), self.campaign.requires)
+        assert conditions is not None
+        named = self.request.history
+        folder, is_new = histories.folder_of(self.results, conditions, named or machine_name(), is_named=bool(named))
+        launches.write(folder, taken)
+        self.launches.append(taken)
+        if is_new and self.request.folder is None:
+            self.notes[f"a new history begins: {folder.name} ({conditions})"] = None
+        self.notes |= dict.fromkeys(notes)
+
+
+def run(
+    request: Request,
+    campaign: Campaign,
+    paths: Paths,
     *,
-    newest: Missing | None = None,
-    most: int = 0,
-    counts: Suites | None,
-    with_functions: bool = False,
-    twice: bool = False,
-    parallel: int = 1,
-) -> Taken:
-    """Take what is missing of releases.
+    say: Callable[[str], object] = lambda line: None,
+    report_progress: ReportProgress = ignore_progress,
+) -> Outcome:
+    """Take the launches that a request lacks, and more of the cases that are not exact enough.
 
-    newest : what is missing of the suites with which only the newest release is timed
-    most : environments on the disk at a time, the reference among them; 0 for all
-    counts : the suites that count something; None to count nothing
-    with_functions : whether functions are counted, where Valgrind is installed
-    twice : whether inexact cases get as many launches again
-    parallel : launches at a time
+    say : is told in lines what will be installed and taken, and which cases fail
+    report_progress : is told what the run does
+
+    Raises TensorcopyError where nothing can be measured, and DiskError.
     """
-    job = missing.job
-    launches, problems, profiled = list[Launch](), list[TensorcopyError](), list[Measurement]()
-    every = {*missing.measurements, *filter(None, [job.reference])}
-    groups = plan.groups(missing.measurements, job.reference, most or len(every))
-
-    def finish(group: Sequence[Measurement]) -> None:
-        own = [each for each in missing.measurements if each in group or each == job.reference]  # which is in no group
-        if newest and newest.measurements[0] in own and not job.is_over:
-            alone = plan.groups(newest.measurements, job.reference, 2)
-            keep(*taking.take_missing(newest, alone, together=True, parallel=parallel))
-        if twice and not job.is_over and not missing.of(group):
-            keep(*_take_of_wide(missing, plan.groups(own, job.reference, most or len(every)), parallel))
-        if counts is None:
-            return
-        keep(*taking.take_counts(own, job, counts, count=missing.launches))
-        if with_functions and not hardware.missing_valgrind() and not job.is_over:
-            of_functions, failed = _take_functions(without_functions(own, job), job)
-            profiled.extend(of_functions)
-            problems.extend(failed)
-
-    def keep(taken: Sequence[Launch], failed: Sequence[TensorcopyError]) -> None:
-        launches.extend(taken)
-        problems.extend(failed)
-
-    together = len(every) <= (most or len(every))
-    keep(*taking.take_missing(missing, groups, together=together, finish=finish, parallel=parallel))
-    is_without = job.reference is not None and job.reference in job.sides.failed and job.reference not in missing.measurements
-    without = [job.sides.failed.pop(job.reference)] if job.reference and is_without else []
-    notes = [f"{name} left a process running, which was ended: {command}" for name, command in job.sides.left.items()]
-    notes += [f"a new history begins: {each.name} ({each.conditions})" for each in job.sides.begun]
-    if any(each.kind == "times" and len(each.sides) == 1 for each in launches):
-        notes.append(ALONE)
-    if job.is_over and (left := sum(missing.of(group) for group in groups) + (newest.of(newest.measurements) if newest else 0)):
-        notes.append(f"stopped at the end of its time: {counted(left, 'launch')} left; the same command takes them")
-    return Taken(launches, [*dict.fromkeys(job.sides.failed.values()), *problems], without, len(profiled), notes)
+    of = _Run(request, campaign, paths, say, report_progress)
+    launches.require_room(of.results)
+    every = {*request.sides, *filter(None, [request.reference])}
+    request = of.request = _with_suites_of_the_last(of)
+    able = of.open(request.sides) if request.together else next(filter(None, (of.open([side]) for side in _preferred(of))), [])
+    if len(able) < (len(request.sides) if request.together else 1):
+        raise next(iter(of.failed.values()))
+    of.select(able)
+    divided, size = plan.groups(request), request.environments or len(every)
+    batches = [divided] if size >= len(every) else [[group] for group in divided]
+    parallel = request.parallel or _parallel(min(size, len(every)), of)
+    more = "" if request.shard != (1, 1) else "; then up to as many again of the cases that are not exact enough"
+    for line in plan.outlook(_tasks(of, divided), of.suites, parallel, more):
+        say(line)
+    try:
+        for number, batch in enumerate(batches):
+            _take_batch(of, batch, parallel)
+            if of.is_over:
+                break  # the environments are needed for the rest
+            kept = {request.reference, *(side for group in batches[number + 1 : number + 2] for side in group[0])}
+            for side in batch[0] if len(batches) > 1 else ():
+                if side not in kept and not side.interpreter:
+                    environments.remove(side.path(campaign, paths))
+                    of.opened.pop(side, None)
+    except KeyboardInterrupt:
+        if line := plan.failures(of.launches, of.suites):
+            say(line)
+        raise
+    except DiskError as error:
+        error.earlier = [*dict.fromkeys([*of.failed.values(), *of.problems])]
+        raise
+    return _outcome(of)
 
 
-def outlook_of_counts(missing: Missing, suites: Suites, *, with_functions: bool) -> list[str]:
-    """Return what a run will count after its launches: releases and minutes, and of how many the functions; nothing where none lacks any.
+def _with_suites_of_the_last(of: _Run) -> Request:
+    """Return a request in which the earlier of two commits runs its own suites where it cannot import those of the later one.
 
-    suites : that count something; with_functions : as in `take`
+    So a benchmark whose body has changed is the same on both sides, unless that is impossible. Raises DiskError.
     """
-    job, lines = missing.job, list[str]()
-    rounds = taking.rounds_of_counts(suites, missing.launches)
-    lacking = [taking.uncounted(missing.measurements, job, each, number) for number, each in enumerate(rounds, start=1)]
-    if releases := {each for of_round in lacking for each in of_round}:
-        seconds = sum(len(of_round) * plan.seconds_of_counts(each) for of_round, each in zip(lacking, rounds))
-        lines.append(f"then counts of {counted(len(releases), 'release')}: {plan.minutes(seconds, suites)}")
-    if with_functions and not hardware.missing_valgrind():
-        profiled = {name: suite for name, suite in {**missing.suites, **suites}.items() if _is_profiled(name)}
-        if left := without_functions(missing.measurements, job, will_be_counted=bool(profiled)):
-            minutes = plan.minutes(len(left) * plan.seconds_of_counts(profiled), profiled)
-            lines.append(f"then functions of {counted(len(left), 'release')}: {minutes}")
-    return lines
+    request, (before, *others) = of.request, of.request.sides
+    revision = before.revision
+    if revision is None or revision.suites_from == revision.folder or len(of.open(request.sides)) < len(request.sides):
+        return request
+    of_others = {what for side in others for what in of.opened[side].broken}
+    reasons = [f"{what}: {why}" for what, why in of.opened[before].broken.items() if what not in of_others]
+    if not reasons:
+        return request
+    of.notes[f"{revision.name} runs its own suites: {reasons[0]}"] = None
+    own = replace(before, revision=replace(revision, suites_from=revision.folder))
+    del of.opened[before]
+    return replace(request, sides=(own, *others))
 
 
-def _take_of_wide(missing: Missing, groups: Sequence[Sequence[Measurement]], parallel: int) -> tuple[list[Launch], list[TensorcopyError]]:
-    """Take as many launches again of the cases that are inexact between two neighbours of these groups; return them, and the errors.
+def _preferred(of: _Run) -> list[Side]:
+    """Return the sides of a request, those first that are installed, the newest before others: one of them tells the suites."""
+    return sorted(of.request.sides, key=lambda side: (side.is_installed(of.campaign, of.paths), side.release), reverse=True)
+
+
+def _tasks(of: _Run, divided: Sequence[Sequence[Side]], cases: Collection[Case] = (), target: int = 0) -> list[Task]:
+    """Return what is missing of groups: turns of all sides, those of the newest alone, and counts.
+
+    cases, target : in a second stage the cases of which there shall be so many launches; none in the first
+    """
+    request, reference = of.request, of.request.reference
+    suites = {name: replace(suite, selected=_only(suite, cases)) for name, suite in of.suites.items()} if cases else of.suites
+    history, opened = plan.of_history(suites), of.provenances()
+    there = plan.counts(of.stored("times"), {name: suite for name, suite in suites.items() if suite.timed}, opened)
+    if not target:
+        before = min(plan.fewest(there, side, history) for side in request.sides) if request.again else 0
+        target = before + request.launches
+    tasks = []
+    for group in divided:
+        left = plan.missing(request, [side for side in group if side in request.sides], history, there, target)
+        tasks.append(Task("times", tuple(group), left, plan.name_of(group, reference)))
+    if cases:
+        return tasks
+    alone = plan.of_newest(suites)
+    newer = {release.sha for release in of.campaign.releases if release > max(side.release for side in request.sides)}
+    measured = (side.place for each in of.stored("times") for side in each.sides)
+    last = plan.newest(request, measured, newer) if alone else None
+    if last and any(last in group for group in divided):
+        beside = (last, *([reference] if reference and reference != last else []))
+        left = plan.missing(request, [last], alone, there, request.launches)
+        tasks.append(Task("times", beside, left, f"{plan.name_of(beside, reference)}, sizes of the newest alone"))
+    counting = {name: suite for name, suite in suites.items() if not suite.timed}
+    exact = {name: suite for name, suite in counting.items() if suite_specs.find(name).shipped}
+    varying = {name: suite for name, suite in counting.items() if name not in exact}
+    there = plan.counts(of.stored("counts"), counting, opened)
+    for side in dict.fromkeys(side for group in divided for side in group if side in request.sides):
+        left = plan.missing(request, [side], exact, there, 1)
+        left |= plan.missing(request, [side], varying, there, min(request.launches, plan.OF_VALUES))
+        if request.counts is not None and of.campaign.observers:
+            left[side.place, plan.OBSERVED] = int(not there[side.place, plan.OBSERVED])
+        tasks.append(Task("counts", (side,), left, f"counting {side}"))
+    return tasks
+
+
+def _only(suite: Benchmark, cases: Collection[Case]) -> dict[str, int]:
+    """Return the selected cases of a benchmark that are among some."""
+    of_suite = plan.cases_of_benchmark(suite)
+    return {text: index for text, index in suite.selected.items() if of_suite[index] in cases}
+
+
+def _take_batch(of: _Run, divided: Sequence[Sequence[Side]], parallel: int) -> None:
+    """Take what is missing of groups whose environments are on the disk together."""
+    request = of.request
+    able = of.open(side for group in divided for side in group)
+    if request.reference in of.failed and request.reference not in request.sides:
+        of.notes[f"without the reference: {of.failed.pop(request.reference)}"] = None
+    if not able:
+        return
+    of.select(able)
+    tasks = [task.without([side for side in task.sides if side not in able]) for task in _tasks(of, divided)]
+    if request.together and not _count(of, [task for task in tasks if task.kind == "counts"]):
+        return
+    left = _take(of, [task for task in tasks if task.kind == "times"], parallel)
+    target, most = request.launches, request.most or 2 * request.launches
+    while target < most and not left and not of.is_over and request.shard == (1, 1):
+        cases = wide(of.own(), {side.place for side in able}, of)
+        if not cases:
+            break
+        names, further = ", ".join(case.name for case in cases[:NAMED]), len(cases) - NAMED
+        what = f"{counted(len(cases), 'case')} not exact enough after {counted(target, 'launch')}"
+        of.say(f"{what}: {names}{f' and {further} more' if further > 0 else ''}")
+        target = min(2 * target, most)
+        tasks_of_wide = _tasks(of, divided, cases, target)
+        left = _take(of, [task.without([side for side in task.sides if side not in able]) for task in tasks_of_wide], parallel)
+    of.left += left
+    if not request.together:
+        _count(of, [task for task in tasks if task.kind == "counts"])
+    if request.functions and not hardware.missing_valgrind() and not of.is_over:
+        _take_functions(of, [side for side in able if side in request.sides])
+
+
+def _take(of: _Run, tasks: Sequence[Task], parallel: int) -> int:
+    """Take the launches of tasks, that which lacks most first, at random among equal ones; return how many are left."""
+    tasks = [task for task in tasks if task.launches]
+    done, total = 0, sum(task.launches for task in tasks)
+    while tasks and not (of.is_over and (of.launches or not of.request.together)):
+        left = {number: task.launches for number, task in enumerate(tasks)}
+        chosen: list[int] = []
+        while len(chosen) < parallel and max(left.values()) > 0:
+            chosen.append(max(shuffled(left), key=left.__getitem__))
+            left[chosen[-1]] -= 1
+        title = f"{tasks[chosen[0]].name}, launch {done + 1} of {max(total, done + 1)}"
+        brought = _take_together(of, [tasks[number] for number in chosen], title, done / max(total, 1), 1 / max(total, 1))
+        for number, taken in zip(chosen, brought):
+            if taken is None:  # a side has failed; its error is noted
+                continue
+            done += 1
+            if error := plan.in_vain(tasks[number], taken, of.suites):
+                of.problems.append(error)
+                tasks[number] = replace(tasks[number], left={})
+            tasks[number] = tasks[number].after(taken, of.suites)
+            if len(of.launches) == 1 and (line := plan.failures([taken], of.suites)):
+                of.say(line)
+        tasks = [task.without([side for side in task.sides if side in of.failed]) for task in tasks]
+        tasks = [task for task in tasks if task.launches and not (of.request.together and of.failed)]
+    return sum(task.launches for task in tasks)
+
+
+def _take_together(of: _Run, tasks: Sequence[Task], title: str, done: float, share: float) -> list[Launch | None]:
+    """Take a launch of each task, all at the same time, each on another core, and return them; None where a side does not start.
+
+    They begin together, so that the state of the page cache is drawn anew before. An interrupt ends all of them at their next case.
+    """
+    interrupted, cores = Event(), usable_cores()
+
+    def take(task: Task, core: int | None, is_first: bool) -> Launch | None:
+        def report(part: float, doing: str) -> None:
+            if interrupted.is_set():
+                raise KeyboardInterrupt
+            if is_first:
+                of.report_progress(done + part * share, f"{title}: {doing}")
+
+        reference = task.sides.index(of.request.reference) if of.request.reference in task.sides else None
+        programs = [of.opened[side].program for side in task.sides]
+        try:
+            taken, notes = launch.take(
+                programs, machine_name(), task.cases, reference=reference if len(programs) > 1 else None, core=core, report_progress=report
+            )
+        except SideFailed as error:
+            of.failed |= {side: error for side, program in zip(task.sides, programs) if program is error.program}
+            return None
+        of.keep(taken, notes)
+        return taken
+
+    launches.require_room(of.results)
+    if len(tasks) == 1 or len(cores) < len(tasks):
+        return [take(task, None, True) for task in tasks]
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        waiting = [pool.submit(take, task, core, number == 0) for number, (task, core) in enumerate(zip(tasks, shuffled(cores)))]
+        try:
+            ended, _ = wait(waiting, return_when=FIRST_EXCEPTION)
+            for error in filter(None, (each.exception() for each in ended)):
+                raise error
+            return [each.result() for each in waiting]
+        except BaseException:
+            interrupted.set()
+            raise
+
+
+def _count(of: _Run, tasks: Sequence[Task]) -> bool:
+    """Take the launches of counts; return whether there is something to time."""
+    for task in tasks:
+        if task.sides and task.sides[0] in of.failed:
+            continue
+        while task.launches and not of.is_over:
+            launches.require_room(of.results)
+            opened = of.opened[task.sides[0]]
+            try:
+                taken, notes = launch.count(
+                    opened.program,
+                    machine_name(),
+                    task.cases,
+                    observed=opened.report,
+                    report_progress=lambda part, doing, name=task.name: of.report_progress(part, f"{name}: {doing}"),  # type: ignore[misc]
+                )
+            except SideFailed as error:
+                of.problems.append(error)
+                break
+            of.keep(taken, notes)
+            if vain := plan.in_vain(task, taken, of.suites):  # it would never end
+                of.problems.append(vain)
+                break
+            task = task.after(taken, of.suites)
+    return any(suite.timed for suite in of.suites.values())
+
+
+def wide(of_run: Sequence[History], places: Collection[Place], of: _Run) -> list[Case]:
+    """Return the cases that are not exact enough between two neighbours among some sides.
 
     A case is chosen by the width of its interval, whatever the difference is: a choice by the verdict would have to share the chance of a
     false alarm.
     """
-    job, sides = missing.job, {each.place for group in groups for each in group}
-    wide = {
-        case
-        for history in job.own()
-        for before, after in pairwise(result for result in history.results if result.place in sides)
-        for case, change in comparisons.between(Question(before, after, job.campaign.rules)).changes.items()
-        if _is_wide(case, change)
-    }
-    if not wide:
-        return [], []
-    own = replace(job, selection=plan.expression_of(sorted(wide, key=str)))
-    again = Missing(missing.measurements, own, 2 * missing.launches, own.suites([each for group in groups for each in group]))
-    return taking.take_missing(again, groups, together=True, parallel=parallel)
+    found = dict[Case, None]()
+    for history in of_run:
+        for before, after in pairwise(result for result in history.results if result.place in places):
+            changes = comparisons.between(Question(before, after, of.campaign.rules)).changes
+            found |= {case: None for case, change in changes.items() if is_wide(case, change, of.request.half)}
+    return sorted(found, key=str)
 
 
-def _is_wide(case: Case, change: Change) -> bool:
-    """Return whether a difference is less exact than the history shall be."""
-    if not (change.timed and change.interval and min(change.launches) > 1):
+def is_wide(case: Case, change: Change, half: float | None) -> bool:
+    """Return whether a time was compared less exactly than half of an interval, as a share, says; None for what a history shall have."""
+    if not change.timed or change.reason not in (Reason.CHANGED, Reason.WITHIN_MARGIN, *UNDECIDED):
         return False
-    half = exp(log(change.interval[1] / change.interval[0]) / 2) - 1
-    return half > (WIDE_LARGE if comparisons.kind(case)[1] == len(comparisons.KINDS) else WIDE)
+    if not change.interval:
+        return half is not None
+    of_history = WIDE_LARGE if comparisons.kind(case)[1] == len(comparisons.KINDS) else WIDE
+    return bool((change.interval[1] / change.interval[0]) ** 0.5 - 1 > (of_history if half is None else half))
 
 
-def without_functions(measurements: Sequence[Measurement], job: Job, *, will_be_counted: bool = False) -> list[Measurement]:
-    """Return the measurements whose instructions were counted, or whose operations were timed, and whose functions were not counted.
-
-    will_be_counted : whether the run does the first with all of them before
-    """
-    counted_places: set[Place] = {each.place for each in measurements if will_be_counted}
-    for each in job.stored():
-        if any(_is_profiled(name) and (suite.values or suite.rows) for name, suite in each.suites.items()):
-            counted_places |= {side.place for side in each.sides}
-    folders = [history.folder for history in job.own()]
-
-    def is_profiled(place: Place) -> bool:
-        return any(function_profiles.paths_of(folder, *place[:2]) for folder in folders)
-
-    return [each for each in measurements if each.place in counted_places and not is_profiled(each.place)]
-
-
-def _is_profiled(suite: str) -> bool:
-    """Return whether the functions of a suite's cases are counted: of what has instructions."""
-    return suite_specs.find(suite).metric == suite_specs.INSTRUCTIONS
-
-
-def _take_functions(measurements: Sequence[Measurement], job: Job) -> tuple[list[Measurement], list[TensorcopyError]]:
-    """Count the functions of each release, and write a file of each; return those that have one, and the errors of the others."""
-    profiled, problems = list[Measurement](), list[TensorcopyError]()
-    for index, measurement in enumerate(measurements):
-        job.report_progress(index / len(measurements), f"functions of {measurement}")
+def _take_functions(of: _Run, able: Sequence[Side]) -> None:
+    """Count the functions of each release whose instructions were counted, and that has none; write a file of each."""
+    profiled = {name for name in of.suites if suite_specs.find(name).metric == suite_specs.INSTRUCTIONS}
+    counted_places = {side.place for each in of.stored("counts") if profiled & each.suites.keys() for side in each.sides}
+    lacking = []
+    for side in able:
+        folder = next((each.folder for each in of.own() if each.conditions.environment == side.environment), None)
+        if folder and side.place in counted_places and not function_profiles.paths_of(folder, *side.place[:2]):
+            lacking.append((side, function_profiles.path_of(folder, *side.place[:2])))
+    for number, (side, path) in enumerate(lacking):
+        of.report_progress(number / len(lacking), f"functions of {side}")
         try:
-            job.sides.of(measurement)
-            history = next(each for each in job.own() if each.conditions.environment == measurement.environment)
-            path = function_profiles.path_of(history.folder, *measurement.place[:2])
-            function_profiles.write(path, functions(job.sides.opened[measurement], job.campaign.profiler))
-            profiled.append(measurement)
+            function_profiles.write(path, functions(of.opened[side], of.campaign.profiler))
+            of.profiled += 1
         except DiskError:
             raise  # the next file could not be stored either
         except TensorcopyError as error:
-            problems.append(error)
-    return profiled, problems
+            of.problems.append(error)
 
 
-def functions(environment: Environment, profiler: str, pattern: str = "") -> dict[str, Any]:
-    """Return the functions of an environment's cases, as `results.function_profiles.Profiles` describes them.
+def functions(opened: Opened, profiler: str, pattern: str = "") -> dict[str, Any]:
+    """Return the functions of a side's cases, as `results.function_profiles.Profiles` describes them.
 
     profiler : the probe that counts them
     pattern : a regular expression on the names of cases; default: all
 
     Raises TensorcopyError where no case runs.
     """
-    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    document = interpreters.run_probe(environment.python, profiler, pattern, variables=environment.variables())
+    began = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    document = interpreters.run_probe(opened.program.python, profiler, pattern, variables=opened.program.variables)
     if not document["cases"]:
         raise TensorcopyError("no case runs", got=pattern, allowed="a case that this torch runs", next="another release")
-    provenance = environment.report["provenance"]
+    provenance = opened.report["provenance"]
     of_release = {name: provenance[name] for name in ("torch", "torch_sha", "python", "identity", "libc", "tensorcopy")}
-    return {"version": function_profiles.VERSION, **of_release, "started": started, **document}
+    return {"version": function_profiles.VERSION, **of_release, "started": began, **document}
+
+
+def _outcome(of: _Run) -> Outcome:
+    """Return what a run has brought."""
+    request, own = of.request, of.own()
+    suites = {name: suite for name, suite in of.suites.items() if suite.timed}
+    there = plan.counts(of.stored("times"), suites, of.provenances())
+    places = {side.place for side in request.sides}
+    if any(each.kind == "times" and len(each.sides) == 1 for each in of.launches) and not request.together:
+        of.notes[ALONE] = None
+    if of.is_over and of.left:
+        of.notes[f"stopped at the end of its time: {counted(of.left, 'launch')} left; the same command takes them"] = None
+    return Outcome(
+        launches=tuple(of.launches),
+        suites=of.suites,
+        counts={side: plan.fewest(there, side, plan.of_history(of.suites) or plan.of_newest(of.suites)) for side in request.sides},
+        results=tuple(result for history in own for result in history.results if result.place in places),
+        histories=tuple(own),
+        failed=of.failed,
+        problems=tuple(dict.fromkeys([*of.failed.values(), *of.problems])),
+        notes=tuple(of.notes),
+        unsupported={side: each.program.provenance.get("unsupported", {}) for side, each in of.opened.items()},
+        profiled=of.profiled,
+    )
+
+
+def compared(request: Request, campaign: Campaign, paths: Paths, margin: float | None = None) -> Comparison | None:
+    """Return how the two sides of a request compare, by the launches of its folder; None where one has no result.
+
+    margin : see `Question`. Raises TensorcopyError for a damaged file where one has no result.
+    """
+    loaded = reader.load_results(request.folder or paths.results, campaign.releases)
+    processors = {cpu_model()} if not request.history else ()
+    own = own_histories(loaded, request.history, processors)
+    by_place = {result.place: result for history in own for result in history.results}
+    before, after = (by_place.get(side.place) for side in request.sides)
+    if before and after:
+        return comparisons.between(Question(before, after, campaign.rules, margin))
+    if loaded.problems:
+        raise loaded.problems[0]
+    return None
+
+
+def broken_suite(what: str, why: str) -> TensorcopyError:
+    """Return the error of a module, or a benchmark, that cannot be made; why : the exception."""
+    missing = re.search(r"No module named '(\w+)", why)
+    following = f'requires = ["{missing[1]}"] in [project] of tensorcopy.toml, or the package that has it' if missing else "correct it"
+    return TensorcopyError(f"{what} of the suites cannot be measured", got=why, allowed="what asv can import and make", next=following)
+
+
+def now_folder(paths: Paths) -> Path:
+    """Return a new folder for launches of one answer, which are no part of a history."""
+    return paths.environments.parent / "now" / launches.new_id()
+
+
+def revisions_folder(paths: Paths) -> Path:
+    """Return the folder of the launches of git commits."""
+    return paths.environments.parent / "revisions" / "results"
+
+
+def machine_name() -> str:
+    """Return the name of this machine: of the histories that begin here, unless a user names one."""
+    return re.sub(r"[^\w.+-]", "-", platform.node()).strip("._+-")[:LONGEST_NAME] or "host"
+
+
+def own_histories(loaded: reader.Results, name: str, processors: Collection[str]) -> list[History]:
+    """Return the history of a name, or for "" those of some models of processors."""
+    return [each for each in loaded.histories if (each.name == name if name else each.conditions.processor in processors)]
+
+
+def _parallel(number: int, of: _Run) -> int:
+    """Return how many launches of so many sides are taken at a time: one for two cores, as far as memory suffices; one on a device."""
+    if any(each.program.provenance["accelerators"] for each in of.opened.values()):
+        return 1
+    from psutil import virtual_memory
+
+    fitting = int(virtual_memory().available / (SIDE_GIGABYTES * 1e9 * number))
+    return max(1, min(len(usable_cores()) // 2, fitting))
+
+
+def confirm_installing(request: Request, campaign: Campaign, paths: Paths, say: Callable[[str], object]) -> None:
+    """Say how many environments a request installs and how large they are; ask at a terminal where they are more than `UNASKED`.
+
+    Raises TensorcopyError where the disk does not hold so many, and where the user declines.
+    """
+    every = [*request.sides, *filter(None, [request.reference])]
+    missing = [*{each.path(campaign, paths): each for each in every if not each.is_installed(campaign, paths)}.values()]
+    count = min(request.environments or len(missing), len(missing))
+    if not count:
+        return
+    folder = next(each for each in (paths.environments, *paths.environments.parents) if each.exists())
+    free = shutil.disk_usage(folder).free / 1e9
+    sizes = sorted((environments.gigabytes(folder, each.release, each.python) for each in missing), reverse=True)
+    needed = sum(sizes[:count])
+    size = f": about {needed} GB, and" if needed else ";"
+    sentence = f"{counted(count, 'environment')} {'is' if count == 1 else 'are'} to be installed{size} {free:.0f} GB are free"
+    say(sentence)
+    fewer = "name fewer releases, or tensorcopy measure --environments 3, which removes each as soon as it is measured"
+    if count > UNASKED and needed > free:
+        raise TensorcopyError("the disk is too small", got=sentence, allowed="room for them together", next=f"free some space, {fewer}")
+    if count > UNASKED and request.asks and sys.stdin.isatty() and sys.stdout.isatty():
+        try:
+            answer = input("Install them? [y/N] ").strip()
+        except EOFError:  # Ctrl-D
+            answer = ""
+        if answer.lower() not in ("y", "yes"):
+            raise TensorcopyError("nothing was installed", got=repr(answer), allowed="y", next=fewer)

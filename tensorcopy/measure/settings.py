@@ -8,13 +8,10 @@ import re
 from collections.abc import Callable
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.devices import DEVICES
-
-if TYPE_CHECKING:
-    from tensorcopy.measure.plan import Shard
 
 MOST_LAUNCHES = 1000  # of a release
 ENOUGH = 16  # launches where people wait for the answer: four decide what is clear, sixteen halve their intervals
@@ -61,14 +58,12 @@ def machine_name(text: str) -> str:
     return text
 
 
-def shard(text: str) -> Shard:
-    """Return a part of a sharded run."""
+def shard(text: str) -> tuple[int, int]:
+    """Return the number of a part of a run, and how many there are."""
     number, slash, of = text.partition("/")
     if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
         raise argparse.ArgumentTypeError(f"got {text!r}; allowed: 1/5 to 5/5 for five machines")
-    from tensorcopy.measure.plan import Shard
-
-    return Shard(int(number), int(of))
+    return int(number), int(of)
 
 
 def add(parser: argparse.ArgumentParser, launches: str | None = None) -> None:

@@ -1,36 +1,33 @@
-"""What the asv.conf.json of a suite says about its package, as far as it concerns an environment with a torch release."""
+"""What an asv suite says of its package: its asv.conf.json, and what its benchmarks import."""
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from tensorcopy import configuration, files
 from tensorcopy.campaign import PROJECT_NAME
 from tensorcopy.configuration import Text
-from tensorcopy.measure import plan
-from tensorcopy.releases import environments, release_table, uv
 
 NAMES = (configuration.FILE, "asv.conf.jsonc")
 CONDA = ("conda", "mamba", "rattler")  # environments whose packages have other names than those of pip's index, or other owners
-FIRST_PYTHON = 9  # of Python 3: torch has wheels for it and newer ones
-# what differs in a project: folders, the repository of releases, pages
-OURS = {
-    *("version", "project", "project_url", "repo", "repo_subdir", "benchmark_dir", "branches", "dvcs", "env_dir", "results_dir"),
-    *("html_dir", "show_commit_url", "hash_length", "pythons", "matrix", "plugins", "default_benchmark_timeout"),
-}
+UNUSED = ("environment_type", "build_command", "install_command", "uninstall_command")  # settings without a meaning here
+EVERYWHERE = {"torch", "numpy", "asv_runner", "asv", *sys.stdlib_module_names}  # what each environment has
 
 
-class _SuiteConfiguration(Struct):
-    """What is read of the configuration."""
+class AsvSuite(Struct):
+    """What is read of a suite's configuration."""
 
     project: Text = ""
     project_url: Text = ""
@@ -43,111 +40,85 @@ class _SuiteConfiguration(Struct):
 
 
 @dataclass(frozen=True)
-class AsvSuite:
-    """A suite's configuration.
+class Proposal:
+    """What a suite's configuration means for a project that measures it."""
 
-    path : of the file, relative to the project
-    name : of the package
-    source : the address of its repository; "" if it names none
-    requires : the package, where pip can install it, and what the matrix adds
-    pythons : that torch has wheels for, the newest first of those that the reference has one for, with which all releases are compared
-    ignored : the settings that have no meaning here
-    """
-
-    path: str
-    name: str
-    source: str
-    requires: tuple[str, ...]
-    pythons: tuple[str, ...]
-    ignored: tuple[str, ...]
+    path: Path  # of the file
+    suite: AsvSuite
+    requires: list[str]  # the package, and what the matrix adds
+    ignored: list[str]  # the settings that have no meaning here
 
 
-def benchmarks(folder: Path) -> Path:
-    """Return the folder of the benchmarks: the one that a configuration in `folder` names, or `folder` itself."""
-    if not (folder / "__init__.py").exists():
-        for path in (folder / name for name in NAMES):
-            if path.is_file():
-                return folder / configuration.read(path, _SuiteConfiguration).benchmark_dir
-    return folder
-
-
-def find(suites: Path, folder: Path) -> AsvSuite | None:
-    """Return the configuration that stands in the folder of a suite or above it, in the same repository; None without one.
+def find(suites: Path, folder: Path) -> Proposal | None:
+    """Return what the configuration means that stands in a folder or above it, in the same repository; None without one.
 
     folder : of the project, whose own configuration is another
     """
     for parent in (suites, *suites.parents):
         for path in (parent / name for name in NAMES):
             if path.is_file() and path != folder / configuration.FILE:
-                return _read(path, folder)
+                suite, keys = configuration.read(path, AsvSuite), configuration.read(path, dict)
+                requires, ignored = _required(suite, path.parent, folder)
+                return Proposal(path, suite, requires, [*(key for key in UNUSED if key in keys), *ignored])
         if (parent / ".git").exists():
             break
     return None
 
 
-def _read(path: Path, folder: Path) -> AsvSuite:
-    known, ignored = configuration.read(path, _SuiteConfiguration), [key for key in configuration.read(path, dict) if key not in OURS]
-    top, requires = _package(path.parent, known), list[str]()
-    if top:
+def _required(suite: AsvSuite, place: Path, folder: Path) -> tuple[list[str], list[str]]:
+    """Return what a suite in `place` requires, for a project in `folder`, and what of it has no meaning here."""
+    requires, ignored, of_conda = list[str](), list[str](), list[str]()
+    if top := _package(place, suite):
         below = os.path.relpath(top, folder)
-        requires = [below if below.startswith(".") else f"./{below}"]
-    elif known.project and (reason := _why_not_on_index(known.project)):
-        ignored.append(f"project, {reason}")
-    elif known.project:
-        requires = [known.project]
-    apart = {"req", "env", "env_nobuild"} & known.matrix.keys()
-    ignored += [f"matrix.{key}" for key in ("env", "env_nobuild") if known.matrix.get(key)]
-    rows = known.matrix.get("req") if apart else known.matrix
-    of_conda = list[str]()
+        requires.append(below if below.startswith(".") else f"./{below}")
+    elif suite.project:
+        (requires if PROJECT_NAME.fullmatch(suite.project) else ignored).append(suite.project)
+    ignored += [f"matrix.{key}" for key in ("env", "env_nobuild") if suite.matrix.get(key)]
+    rows = suite.matrix.get("req") if {"req", "env", "env_nobuild"} & suite.matrix.keys() else suite.matrix
     for package, versions in rows.items() if isinstance(rows, dict) else ():
-        asked = [version for version in (versions if isinstance(versions, list) and versions else [versions or ""]) if version is not None]
-        if package.removeprefix("pip+") == "torch":
+        name = package.removeprefix("pip+")
+        asked = [str(each) for each in (versions if isinstance(versions, list) and versions else [versions or ""]) if each is not None]
+        if name == "torch":
             ignored.append("torch in matrix, which is what is measured")
         elif asked:
-            version = str(asked[-1])
-            required = f"{package.removeprefix('pip+')}{'==' if version[:1].isdigit() else ''}{version}"
-            is_of_conda = known.environment_type in CONDA and not package.startswith("pip+")
-            (of_conda if is_of_conda else requires).append(required)
+            is_of_conda = suite.environment_type in CONDA and name == package
+            (of_conda if is_of_conda else requires).append(f"{name}{'==' if asked[-1][:1].isdigit() else ''}{asked[-1]}")
             ignored += [f"{package} {version} in matrix" for version in asked[:-1]]
     if named := [package for package in of_conda if package not in ("numpy", *requires)]:  # every environment has numpy
         ignored.append(f"{', '.join(named)} in matrix, as conda names them: add to requires what the suite imports, as pip names it")
-    seconds = {int(each[2:]) for each in known.pythons if re.fullmatch(r"3\.\d+", each)}
-    newest_first = [f"3.{second}" for second in sorted(seconds, reverse=True) if second >= FIRST_PYTHON]
-    reference = release_table.load().find(plan.REFERENCE)
-    return AsvSuite(
-        path=os.path.relpath(path, folder),
-        name=known.project if PROJECT_NAME.fullmatch(known.project) else "",
-        source=configuration.web_address(known.repo) or configuration.web_address(known.project_url),
-        requires=tuple(requires),
-        pythons=tuple(sorted(newest_first, key=reference.runs_on, reverse=True)),
-        ignored=tuple(ignored),
-    )
+    return requires, ignored
 
 
-def _package(place: Path, known: _SuiteConfiguration) -> Path | None:
-    """Return the folder of the package that a configuration measures, which is the repository it is in; None without one there."""
-    is_local = (place / known.repo).is_dir()
-    around = (parent for parent in (place, *place.parents) if (parent / ".git").exists())
-    for folder in (*([place / known.repo] if known.repo and is_local else []), *islice(around, 1)):
-        top = (folder / known.repo_subdir).resolve()
-        tables: dict[str, Any] = {}
+def _package(place: Path, suite: AsvSuite) -> Path | None:
+    """Return the folder of the package that a suite in `place` measures, which is the repository it is in; None without one there."""
+    is_local = bool(suite.repo) and (place / suite.repo).is_dir()
+    around = next((parent for parent in (place, *place.parents) if (parent / ".git").exists()), None)
+    for repository in filter(None, (place / suite.repo if is_local else None, around)):
+        top, tables = (repository / suite.repo_subdir).resolve(), dict[str, Any]()
         with suppress(OSError, ValueError):
             tables = files.read_toml(top / "pyproject.toml")
         named = tables.get("project")
         name = str(named.get("name", "")) if isinstance(named, dict) else ""
-        if name and not is_local and canonicalize_name(name) != canonicalize_name(known.project):
-            continue  # a suite in the repository of another package
-        if (top / "setup.py").is_file() or {"project", "build-system"} & set(tables):
+        is_of_another = name and not is_local and canonicalize_name(name) != canonicalize_name(suite.project)
+        if not is_of_another and ((top / "setup.py").is_file() or {"project", "build-system"} & set(tables)):
             return top
     return None
 
 
-def _why_not_on_index(name: str) -> str:
-    """Return why pip cannot install a package of this name; "" where it can."""
-    try:
-        if PROJECT_NAME.fullmatch(name) and uv.resolved(name, environments.this_python(), lowest=False):
-            return ""
-    except uv.UvFailed as error:
-        if error.is_of_network:
-            return "since the package index cannot be reached"
-    return "which pip cannot install"
+def missing(suites: Path, requires: Sequence[str], folder: Path) -> list[str]:
+    """Return the modules that a suite imports and that `requires` does not name; a package may have another name than its module.
+
+    folder : of the project, to which folders in `requires` are relative
+    """
+    names, own = set[str](), {suites.name, *(path.stem for path in suites.iterdir())}
+    for path in suites.rglob("*.py"):
+        with suppress(OSError, SyntaxError, ValueError):
+            for node in ast.walk(ast.parse(path.read_bytes())):
+                names |= {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
+                names |= {node.module} if isinstance(node, ast.ImportFrom) and node.module and not node.level else set()
+    for package in requires:
+        if package.startswith("."):
+            own |= {path.stem for place in (folder / package, folder / package / "src") if place.is_dir() for path in place.iterdir()}
+        with suppress(InvalidRequirement):
+            own.add(re.sub(r"[-.]", "_", Requirement(package).name.lower()))
+    return sorted({name.partition(".")[0] for name in names} - EVERYWHERE - own)

@@ -6,27 +6,23 @@ uv builds them; they are kept and reused. An environment whose torch, numpy or S
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import platform
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from tensorcopy import files
 from tensorcopy.campaign import Campaign
-from tensorcopy.errors import CannotRun, DiskError, TensorcopyError, of_text
+from tensorcopy.errors import DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
-from tensorcopy.releases.release_table import TABLE, WITH_NUMPY_2, Release, ReleaseIndex, minor, numpy_for
+from tensorcopy.releases.release_table import TABLE, Release, ReleaseIndex, minor, numpy_for
 from tensorcopy.worker.devices import WHEELS, has_kernels
-from tensorcopy.worker.nvidia import BINDINGS, Gpu
-from tensorcopy.worker.packages import REQUIREMENTS, WRITTEN
+from tensorcopy.worker.nvidia import Gpu
+from tensorcopy.worker.packages import WRITTEN
 
 # on the disk for an environment with CUDA, by torch's major version, with the files that it shares with uv's cache: the most that `du`
 # shows, rounded up; 1.6 to 2.3 GB of torch 1, and 3.4 to 6.8 GB of torch 2
@@ -45,26 +41,6 @@ STEADY = {
 # the oldest driver on Linux by CUDA's major version, from "Minimum Required Driver Version for CUDA Minor Version Compatibility" of
 # docs.nvidia.com/cuda/cuda-toolkit-release-notes; 10.2, which has no such compatibility, needs the driver of its own toolkit
 OLDEST_DRIVER = {10: (440, 33), 11: (450, 80, 2), 12: (525, 60, 13), 13: (580, 65, 6)}
-
-
-@dataclass(frozen=True)
-class Environment:
-    """An interpreter with one torch release, ready to measure it.
-
-    python : its interpreter
-    report : the result of the probe tensorcopy.worker.provenance in it: "provenance", "torch_folder", "methods", "article"
-    steady : environment variables of its processes, unless the caller sets them
-    own : those that the caller cannot set
-    """
-
-    python: Path
-    report: dict[str, Any]
-    steady: Mapping[str, str] = field(default_factory=dict)
-    own: Mapping[str, str] = field(default_factory=dict)
-
-    def variables(self) -> dict[str, str]:
-        """Return the environment variables of a process that measures with this tensorcopy."""
-        return {**STEADY, **self.steady, **os.environ, **self.own}
 
 
 def runner() -> str:
@@ -150,49 +126,20 @@ def gigabytes(directory: Path, release: Release, python: str) -> int:
     return GIGABYTES.get(minor(release.version)[0], max(GIGABYTES.values()))
 
 
-def build(directory: Path, release: Release, python: str, build: str, campaign: Campaign) -> Environment:
-    """Return the verified environment for `release` on Python `python`, with what a campaign requires.
+def install(directory: Path, release: Release, python: str, build: str, campaign: Campaign) -> Path:
+    """Return the interpreter of the environment for `release` on Python `python`, with what a campaign requires.
 
     It is installed under `directory` unless it exists. Raises TensorcopyError, and OSError.
     """
     # without links: the bytecode of its packages is kept by their path
     path = path_of(directory, release, python, build).resolve()
-    complete = path / COMPLETE
-    numpy = _numpy(release, python, build, campaign)
-    requirements = _requirements(release, numpy, campaign)
+    requirements = _requirements(release, numpy_for(release, python) if campaign.pins_numpy else "", campaign)
     text = _content(requirements, campaign)
     with files.locked(path.with_name(f".{path.name}.lock")):  # uv would remove what another program has installed
-        is_old = complete.exists() and complete.read_text(encoding="utf-8") == text
-        if not is_old:
+        if not (is_complete(path) and (path / COMPLETE).read_text(encoding="utf-8") == text):
             _install(path, release, python, requirements, campaign)
-            complete.write_text(text, encoding="utf-8")
-    try:
-        # written on every call, so that the environment works after the checkout was moved
-        (uv.site_packages(path) / "tensorcopy.pth").write_text(f"{interpreters.package_folder(directory)}\n", encoding="utf-8")
-        environment = inspected(uv.interpreter(path), campaign, bytecode_in(path))
-    except (CannotRun, FileNotFoundError) as error:  # other errors, such as of a GPU that fails, are not the environment's
-        if not is_old:
-            raise
-        raise TensorcopyError(
-            f"the environment {path.name} is damaged: a file is missing",
-            got=error.got if isinstance(error, CannotRun) else str(error),
-            allowed="an environment as it was installed",
-            next=f"remove {path}, it is built anew",
-        ) from error
-    verify(environment, release, build=build.removesuffix(WITH_NUMPY_2), numpy=numpy)
-    return environment
-
-
-def is_outdated(directory: Path, release: Release, python: str, build: str, campaign: Campaign) -> bool:
-    """Return whether an environment is complete, and `build` installs it anew: what it was installed from has changed."""
-    path = path_of(directory, release, python, build)
-    content = _content(_requirements(release, _numpy(release, python, build, campaign), campaign), campaign)
-    return is_complete(path) and (path / COMPLETE).read_text(encoding="utf-8") != content
-
-
-def _numpy(release: Release, python: str, build: str, campaign: Campaign) -> str:
-    """Return the version that is installed; "" where a campaign leaves it to its requirements."""
-    return numpy_for(release, python, build) if campaign.pins_numpy else ""
+            (path / COMPLETE).write_text(text, encoding="utf-8")
+    return uv.interpreter(path)
 
 
 def _requirements(release: Release, numpy: str, campaign: Campaign) -> list[str]:
@@ -271,34 +218,9 @@ def _install(path: Path, release: Release, python: str, requirements: list[str],
         ) from error
 
 
-def inspected(python: Path, campaign: Campaign, own: Mapping[str, str] = MappingProxyType({})) -> Environment:
-    """Return the environment of any interpreter that has torch, with its report, for which a command starts one process.
-
-    own : environment variables of its processes that the caller cannot set
-
-    Raises TensorcopyError where it has no torch.
-    """
-    of_packages = {REQUIREMENTS: json.dumps(packages)} if (packages := campaign.measured_packages()) else {}
-    environment = Environment(python, {}, campaign.steady(), {**own, **of_packages})
-    return replace(environment, report=_report(python, tuple(campaign.observers), frozenset(environment.variables().items())))
-
-
-@cache
-def _report(python: Path, observers: tuple[str, ...], variables: frozenset[tuple[str, str]]) -> dict[str, Any]:
-    # as a file: Python would compile a link to it in each probe anew, and a folder that holds it holds more
-    own = {**dict(variables), BINDINGS: str(interpreters.file_of("pynvml"))}
-    return interpreters.run_probe(python, "tensorcopy.worker.provenance", *observers, variables=own)
-
-
-def require(environment: Environment, device: str) -> None:
-    """Raise TensorcopyError, with the reason, where an environment's torch cannot use `device`."""
-    if device != "cpu" and device not in environment.report["provenance"]["accelerators"]:
-        interpreters.run_probe(environment.python, "tensorcopy.worker.devices", device, variables=environment.variables())
-
-
-def verify(environment: Environment, release: Release, *, build: str, numpy: str) -> None:
-    """Raise TensorcopyError where an environment differs from the table."""
-    provenance = environment.report["provenance"]
+def verify(provenance: Mapping[str, Any], release: Release, python: str, build: str, campaign: Campaign, folder: Path) -> None:
+    """Raise TensorcopyError where what an environment reports differs from the table; folder : of the environment."""
+    numpy = numpy_for(release, python) if campaign.pins_numpy else ""
     expected = {"torch": release.version, "torch_sha": release.sha, "build": build, "numpy": numpy, "asv_runner": runner()}
     for name, value in expected.items():
         if not value:
@@ -306,26 +228,24 @@ def verify(environment: Environment, release: Release, *, build: str, numpy: str
         installed = provenance[name].split("+")[0] if name == "torch" else provenance[name]
         if installed != value:
             remedies = {"build": f"set {BACKEND} to the intended build, such as cpu or cu126"}
-            remedies |= dict.fromkeys(
-                ("torch", "torch_sha"), f"correct the row of {release.version} in {TABLE.name}, or install from another index"
-            )
+            of_torch = f"correct the row of {release.version} in {TABLE.name}, or install from another index"
             raise TensorcopyError(
                 f"the environment of torch {release.version} is refused: its {name} differs from the table of releases",
                 got=f"{installed} in {provenance['torch']}",
                 allowed=value,
-                next=remedies.get(name, f"remove {environment.python.parent.parent} and repeat"),
+                next={**remedies, **dict.fromkeys(("torch", "torch_sha"), of_torch)}.get(name, f"remove {folder} and repeat"),
             )
 
 
-def released_as(provenance: dict[str, Any], releases: ReleaseIndex) -> Release:
-    """Return the release whose SHA a torch reports. Raises TensorcopyError."""
-    if release := releases.of(provenance["torch_sha"]):
+def released_as(torch: str, sha: str, releases: ReleaseIndex) -> Release:
+    """Return the release of a SHA that a torch reports; torch : its version. Raises TensorcopyError."""
+    if release := releases.of(sha):
         return release
-    version = provenance["torch"].split("+")[0]
-    other = "" if version in [release.version for release in releases] else f"tensorcopy list releases --add {version}, or "
+    version = torch.split("+")[0]
+    other = "" if version in [release.version for release in releases] else f"tensorcopy measure --add-release {version}, or "
     raise TensorcopyError(
         "this torch is not in the table of releases",
-        got=f"{provenance['torch']} built from {provenance['torch_sha']}",
+        got=f"{torch} built from {sha}",
         allowed="a SHA in the table of releases",
         next=f"{other}measure a release of the table",
     )

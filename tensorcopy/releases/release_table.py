@@ -24,7 +24,6 @@ from tensorcopy.errors import TensorcopyError
 TABLE = Path(__file__).parent.parent / "releases.toml"
 UNKNOWN = date.min  # the day of an upload that an index does not tell
 NUMPY_2 = (2, 3)  # the first minor release whose wheel works with numpy 2
-WITH_NUMPY_2 = "-numpy2"  # ends the build of an environment with numpy 2, in the history that has another
 
 Python = Annotated[str, Meta(pattern=r"^3\.\d{1,2}$")]
 Requirement = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][^\x00]*$")]  # no option of pip, and an argument of its process
@@ -142,10 +141,8 @@ def minor(python: str) -> tuple[int, int]:
     return int(major), int(second)
 
 
-def numpy_for(release: Release, python: str, build: str = "") -> str:
-    """Return the numpy that the table pins: the release's, or a later one where Python or build need it."""
-    if build.endswith(WITH_NUMPY_2):
-        return str(_document(TABLE)["numpy_2"])
+def numpy_for(release: Release, python: str) -> str:
+    """Return the numpy that the table pins: the release's, or a later one where the Python needs it."""
     return _document(TABLE)["numpy_by_python"].get(python, release.numpy)  # type: ignore[no-any-return]
 
 
@@ -187,7 +184,7 @@ def add(release: Release, table: Path) -> None:
     with files.locked(table.with_name(f".{table.name}.lock")):
         if not table.exists():
             table.write_text(
-                "# Torch releases that tensorcopy does not list; `tensorcopy list releases --add VERSION` adds one.\n", encoding="utf-8"
+                "# Torch releases that tensorcopy does not list; `tensorcopy measure --add-release VERSION` adds one.\n", encoding="utf-8"
             )
         of_tables(table)  # raises TensorcopyError for a damaged table
         lists = {"pythons": list(release.pythons), "requires": list(release.requires), "kernels": list(release.kernels)}
@@ -236,6 +233,6 @@ def _release(row: dict[str, Any], table: Path) -> Release:
             f"a row of {table.name} is not a release",
             got=f"{row.get('version', row)}: {error}",
             allowed="version, date, sha, pythons, numpy, notes, and optionally requires, kind, cuda and kernels",
-            next=f"remove the row, then tensorcopy list releases --add {row.get('version', 'VERSION')}",
+            next=f"remove the row, then tensorcopy measure --add-release {row.get('version', 'VERSION')}",
         ) from error
     return release

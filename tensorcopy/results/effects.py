@@ -157,7 +157,9 @@ class Column:
         return np.log(fitted.seconds[self.number, number]) + fitted.residuals[:, self.number, number]
 
     def launch_times(self, case: Case) -> list[float]:
-        """Return its time of a case in each launch that measured it, as `launch_logs`."""
+        """Return its time of a case in each launch that measured it, as `launch_logs`; none of a case that has always failed."""
+        if case not in self.effects.cases:
+            return []
         logs = self.launch_logs(case)
         return np.exp(logs[~np.isnan(logs)]).tolist()  # type: ignore[no-any-return]
 

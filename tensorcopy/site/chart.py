@@ -15,8 +15,8 @@ LABELS = 15  # that an axis has room for; of more, every second one stands there
 COLOURS = 5  # of the stylesheet; lines beyond have the same colours, dashed
 SECONDS = "seconds"
 FIGURE = Markup(
-    '<figure{}><figcaption>{}</figcaption><div class="scroll" tabindex="0" role="region" aria-label="{}">'
-    '<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg></div>{}</figure>'
+    '<figure{}><figcaption>{}</figcaption><div class="scroll" tabindex="0" role="group" aria-label="{}">'
+    '<svg class="chart" viewBox="0 0 {} {}" role="{}" aria-label="{}">{}</svg></div>{}</figure>'
 )
 
 
@@ -59,13 +59,16 @@ def chart(lines: Sequence[Line], labels: Sequence[str], title: str, unit: str = 
     for index, label in enumerate(labels):
         names = [f"{line.name}: " if len(lines) > 1 else "" for line in lines]
         texts = [label, *(f"{name}{quantity(line.values[index], unit)}" for name, line in zip(names, lines) if line.values[index])]
-        area = Markup('<rect x="{:.0f}" width="{:.0f}"><title>{}</title></rect>').format(xs[index] - step / 2, step, "\n".join(texts))
+        area = Markup('<rect x="{:.0f}" width="{:.0f}" height="{}"><title>{}</title></rect>').format(
+            xs[index] - step / 2, step, bottom - TOP, "\n".join(texts)
+        )
         target = links[index] if links else ""
         parts.append(Markup('<a href="{}" tabindex="-1">{}</a>').format(target, area) if target else area)
     keys = [Markup('<li class="s{}"><code>{}</code></li>').format(number % COLOURS + 1, line.name) for number, line in enumerate(lines)]
     key = Markup('<ul class="key">{}</ul>').format(Markup("").join(keys)) if len(lines) > 1 else Markup("")
     linked = Markup(" data-linked") if any(links) else Markup("")
-    return FIGURE.format(linked, unbroken(title), title, WIDTH, HEIGHT, title, Markup("").join(parts), key)
+    role = "group" if linked else "img"  # an image has no links
+    return FIGURE.format(linked, unbroken(title), title, WIDTH, HEIGHT, role, title, Markup("").join(parts), key)
 
 
 def _drawn(line: Line, number: int, xs: Sequence[float], y: object) -> Markup:
@@ -76,7 +79,7 @@ def _drawn(line: Line, number: int, xs: Sequence[float], y: object) -> Markup:
     spans = [(xs[index], y(pair[1]), y(pair[0])) for index, pair in enumerate(line.ends) if pair and pair[0] > 0]
     edge = [*(f"{x:.1f} {top:.1f}" for x, top, _ in spans), *(f"{x:.1f} {end:.1f}" for x, _, end in reversed(spans))]
     parts = [_path("b", "L".join(edge))] if len(spans) > 1 else []
-    parts += [_path("d", "M".join(f"{xs[index]:.1f} {y(dot):.1f}h0" for dot in row)) for index, row in enumerate(line.dots) if row]
+    parts += [_path("d", "M".join(f"{xs[index]:.0f} {y(dot):.0f}h0" for dot in row)) for index, row in enumerate(line.dots) if row]
     parts += [_path(f"l{' o' * (number >= COLOURS)}", "L".join(point for _, point in points))] if len(points) > 1 else []
     parts += [_path("p", "M".join(f"{point}h0" for _, point in points))] if points else []
     for index, rises in line.steps.items():
@@ -90,7 +93,7 @@ def _path(css: str, data: str) -> Markup:
 
 
 def _text(css: str, x: float, y: float, text: str) -> Markup:
-    return Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>').format(css, x, y, text)
+    return Markup('<text class="{}" x="{:.0f}" y="{:.0f}">{}</text>').format(css, x, y, text)
 
 
 def ticks(low: float, high: float) -> list[float]:

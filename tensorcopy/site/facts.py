@@ -44,6 +44,7 @@ __all__ = ["LAST", "Case", "Change", "Comparison", "OpenCase", "OpenMethod", "Op
 SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity", "way")  # parameters whose values need no name
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 GROUPS, LARGE = 4, 0.05  # groups that a sentence names at most, and the share of the difference from which on it does
+LONGEST = 100  # characters of a name in an address: a disk takes 255 bytes
 NOT_COUNTED, NOT_PROFILED = "not counted", "not profiled"
 
 
@@ -164,7 +165,9 @@ class ShownHistory:
 
     def anchor(self, case: Case) -> str:
         """Return the anchor of a case on the page of its method and device."""
-        return slug("-".join([self.name, case.spec.page, *(value for name, value in case.parameters if name not in ("method", "device"))]))
+        return identifier(
+            "-".join([self.name, case.spec.page, *(value for name, value in case.parameters if name not in ("method", "device"))])
+        )
 
     def rows(self, case: Case) -> list[Row]:
         """Return a case with each release, the newest first."""
@@ -375,6 +378,11 @@ class Site:
             for subject, device in dict.fromkeys((history.subject(case), case.device) for case in history.shown):
                 yield history, subject, device
 
+    @cached_property
+    def addresses(self) -> dict[tuple[str, str], str]:
+        """The address of the page of each method or suite by device; a method that was only observed on a device has none there."""
+        return {(subject, device): history.page_of(subject, device) for history, subject, device in reversed([*self.subjects()])}
+
 
 def site(campaign: Campaign, histories: Iterable[History], **options: Any) -> Site:
     """Return what the pages show of some histories; options : the other fields of `Site`."""
@@ -422,7 +430,6 @@ def changed(history: ShownHistory, comparison: Comparison) -> list[dict[str, Any
     """Return the slower, faster and likely changed cases of a comparison: slower first, and each by its size over what is detectable."""
     rows = []
     order = {Verdict.SLOWER: 0, Verdict.FASTER: 2}
-    before, after = (side.version for side in comparison.sides)
     shown = {case: change for case, change in comparison.changes.items() if change.timed and (change.verdict in CHANGED or change.likely)}
     for case, change in sorted(shown.items(), key=lambda each: (order.get(each[1].verdict, 1), -(each[1].factor or 0))):
         rows.append(
@@ -437,7 +444,7 @@ def changed(history: ShownHistory, comparison: Comparison) -> list[dict[str, Any
                 "interval": signed_interval(change.interval) if change.interval else "",
                 "before": duration(change.before) if change.before else "",
                 "after": duration(change.after) if change.after else "",
-                "instructions": _instructions_text(change.count.ratio) if change.count else history.instructions_text(case, before, after),
+                "instructions": _instructions_text(change.count.ratio if change.count else None),
                 "meaning": OpenSince.BACK.value if case in comparison.back else "",
                 "accepted": change.accepted,
             }
@@ -595,15 +602,19 @@ def spans(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def subject_address(subject: str, folder: str) -> str:
     """Return the address of the page of a method or suite; folder : the device, or another history with its device."""
-    name = slug(subject)
-    if name != subject or name != name.lower():  # else two pages could have one file, also on disks that ignore case
-        name += f"-{sha256(subject.encode('utf-8', 'replace')).hexdigest()[:6]}"
-    return f"methods/{slug(folder)}/{name}.html"
+    return f"methods/{slug(folder)}/{identifier(subject, ignores_case=True)}.html"
 
 
 def pair_address(before: str, after: str) -> str:
     """Return the address of the comparison of two releases."""
     return f"compare/{before}..{after}.html"
+
+
+def identifier(text: str, *, ignores_case: bool = False) -> str:
+    """Return a text as the name of a file or an anchor that no other text has; ignores_case : as a disk may."""
+    name = slug(text)[:LONGEST]
+    is_plain = name == text and not (ignores_case and name != name.lower())
+    return name if is_plain else f"{name}-{sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
 
 
 def slug(text: str) -> str:

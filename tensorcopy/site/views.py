@@ -378,7 +378,7 @@ def _open_row(history: ShownHistory, method: OpenMethod) -> Values:
         "code": history.code(case),
         "device": case.device,
         "address": history.address(of_case.case),
-        "anchor": facts.slug(f"{history.subject(case)}-{case.device}-{method.since.name.lower()}"),
+        "anchor": facts.identifier(f"{history.subject(case)}-{case.device}-{method.since.name.lower()}"),
         "line": spark(worst.history.values, worst.best or 0),
         "release": slowed.release,
         "size": signed_percent(step.ratio) if step else "",
@@ -428,8 +428,8 @@ def _pairs(site: Site) -> Iterator[Values]:
         for device in history.devices:
             results = history.on(device) or history.results
             rows = []
-            for index in reversed(range(1, len(results))):
-                before = _of_pair(site, history, device, results[index - 1], results[index])
+            for index in reversed(range(len(results))):
+                before = _of_pair(site, history, device, results[index - 1], results[index]) if index else None
                 newest = _of_pair(site, history, device, results[index], results[-1]) if index < len(results) - 1 else None
                 if before or newest:
                     rows.append((results[index].version, before, newest))

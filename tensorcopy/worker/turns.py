@@ -1,42 +1,46 @@
-"""One side of a launch: a process that imports torch and the suites once, and times one case after another in forks, turn by turn.
+"""One side of a launch: a process that imports torch and the suites once, and answers requests in forks.
 
-`python -m tensorcopy.worker.turns SUITES` reads a request from each line of standard input, and answers with a line of JSON.
-`measure.side_process` sends the requests, to the processes of several releases in turn:
+`python -m tensorcopy.worker.turns SUITES` writes {"ready": true, "suites": […], "broken": {…}}: the benchmarks as asv describes them, and
+why others cannot be made. Then it reads a request from each line of standard input, and answers with a line of JSON that has the request's
+number "n". `measure.process` is the other end:
 
-{"case": NAME, "indices": [N, …], "calls": C} : set up cases of a benchmark, for asv or of tensorcopy's, with C calls in a turn, 0 to
-    calibrate: for each of them {"calls": …}, {"skipped": reason} or {"failed": error}
-"turn K" : of case K of these, make new inputs and time a turn: {"turn": [seconds of a call, page faults]}
-"end" : tear these cases down: {"done": true}
-{"value": NAME, "index": N} : run a benchmark that is not timed: {"value": …}, "skipped" or "failed"
-{"suites": true} : describe the benchmarks, as asv's discovery does, with the fields `DESCRIBED`: {"suites": […]}
-"null" : end the fork
+{"probe": MODULE, "arguments": […]} : what the module's `main` returns: {"probe": {…}}
+{"value": NAME, "index": N} : run a benchmark that is not timed: {"value": …}
+{"case": NAME, "index": N, "calls": C} : set up a case for turns of C calls, 0 to calibrate: {"case": [its number K in the fork, calls]}
+{"turn": K} : make new inputs for case K and time a turn: {"turn": [seconds of a call, page faults of a call]}
+{"end": true} : tear the fork's cases down: {"end": true}
+null : end the fork
 
-A fork answers the first request and those that follow, each after {"pid": …}. It ends after "null", or when a case has failed; then the
-process answers {"ended": status, "left": command lines of what ran on, and was ended}, after an empty line, and the next request has a
-new fork.
+Each request has the number "fork" of its fork, which the first of them starts. A case may answer {"skipped": reason}. A fork ends after
+null, after {"failed": reason}, or when a request takes longer than its "longest" seconds; then the process answers {"ended": status,
+"fork": its number, "left": command lines of what ran on, and was ended}, and leaves out what comes late for this fork.
 """
 
 from __future__ import annotations
 
 import gc
+import importlib
+import inspect
 import io
 import json
 import math
 import os
 import pickle
+import pkgutil
 import re
 import shutil
 import signal
 import sys
-import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout, suppress
+from functools import partial
 from pathlib import Path
 from time import monotonic, thread_time
 from timeit import default_timer
-from traceback import extract_tb, walk_tb
-from typing import Any, TextIO
+from traceback import extract_tb
+from types import ModuleType
+from typing import Any, NoReturn
 
 from tensorcopy.errors import line_of
 from tensorcopy.worker import processes
@@ -44,10 +48,12 @@ from tensorcopy.worker import processes
 TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts longer, and so meets the turns of all releases
 WINDOWS = 8  # of a turn, the fastest of which counts: in one of 125 µs nothing else had the core or the caches
 CALIBRATION_SECONDS = 0.02
-END = "end\n"
 LONGEST_ERROR = 400  # characters of an exception: one of ours ends with what to do
 # of what asv's discovery tells
 DESCRIBED = ("name", "type", "unit", "version", "params", "param_names", "timeout", "setup_cache_key", "setup_cache_timeout")
+# what a benchmark may replace in its fork, and the fork needs
+read, write, getpid = os.read, os.write, os.getpid
+encode, decode = json.JSONEncoder(default=str).encode, json.JSONDecoder().decode
 
 
 class AsvLoop:
@@ -98,82 +104,99 @@ class AsvLoop:
         return sum(float(timer.timeit(1)) for _ in range(calls))  # each runs setup first
 
 
-def _end(*_: object) -> None:
-    """End this process with all that the suites have started, as when the program that measures ends."""
-    processes.end_children()
-    os._exit(128 + signal.SIGTERM)
+class Suites:
+    """The benchmarks of a folder, and why others cannot be made."""
 
+    def __init__(self, folder: str) -> None:
+        """Import each module and make each benchmark once, as asv's discovery does: what is shared by forks is made before them."""
+        from asv_runner.discovery import _get_benchmark
 
-class RequestHandler:
-    """Answers the requests of a launch."""
-
-    def __init__(self, suites: Path, requests: TextIO, answers: int) -> None:
-        self._suites, self._requests, self._answers = str(suites), requests, answers
-        self._folder = tempfile.mkdtemp(prefix="tensorcopy-")
-
-    def run(self) -> None:
-        """Answer requests until the input ends."""
-        own = processes.children()  # what a suite starts where it is imported serves all of its cases
-        processes.adopt_orphans()
-        signal.signal(signal.SIGTERM, _end)
-        processes.end_with_parent(signal.SIGTERM)
-        self._answer(ready=True)
-        for line in iter(self._requests.readline, ""):
-            if not line.startswith("{"):
-                continue  # for a fork that has ended since its last answer
-            folder = Path(self._folder) / "fork"
-            process = os.fork()
-            if process == 0:
-                signal.signal(signal.SIGTERM, signal.SIG_DFL)
-                os.setpgid(0, 0)  # a group with what the benchmark starts, which ends with it
-                processes.end_with_parent()
-                self._in_fork(json.loads(line), folder)
-            _, status = os.waitpid(process, 0)
-            left = processes.end_children(own)
-            with suppress(ProcessLookupError, PermissionError):  # nothing is left of the group
-                os.killpg(process, signal.SIGKILL)
-            shutil.rmtree(folder, ignore_errors=True)
-            os.write(self._answers, b"\n")  # ends what a benchmark may have written there
-            self._answer(ended=-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status), left=left)
-
-    def _in_fork(self, request: Mapping[str, Any], folder: Path) -> None:
-        """Answer this request and those that follow in a new folder, and end the process."""
-        from asv_runner.benchmarks.mark import SkipNotImplemented
-
-        try:
-            warnings.simplefilter("ignore")  # formatting a warning is not part of a call
-            folder.mkdir(exist_ok=True)
-            gc.disable()
-            while request:
-                os.chdir(folder)
+        self._made: dict[str, Callable[[], Any]] = {}
+        self.described: list[dict[str, Any]] = []
+        self.broken: dict[str, str] = {}
+        for module in self._modules(Path(folder).name):
+            for place, *parts in _attributes(module):
                 try:
-                    self._reply(request)
-                except SkipNotImplemented as reason:  # a plain NotImplementedError skips in setup only, as in asv
-                    self._answer(skipped=_shortened(str(reason)))
-                request = json.loads(self._requests.readline() or "null")
-        except BaseException as error:
-            self._answer(failed=_shortened(line_of(error)))
-        finally:
-            os._exit(0)
+                    benchmark = _get_benchmark(*parts)
+                except Exception as error:  # its parameters are a number, or cannot be shown, or its class raises
+                    self.broken[place] = line_of(error)
+                    continue
+                if benchmark is not None and benchmark.name not in self._made:  # of two of one name asv runs the first
+                    self._made[benchmark.name] = partial(_get_benchmark, *parts)
+                    self.described.append({name: getattr(benchmark, name, None) for name in DESCRIBED})
 
-    def _reply(self, request: Mapping[str, Any]) -> None:
-        self._answer(pid=os.getpid())
-        if "suites" in request:
-            self._answer(suites=_described(self._suites))
-        elif "value" in request:
+    def make(self, name: str, index: int) -> Any:
+        """Return a benchmark with the parameters of a case; index : -1 where it has none."""
+        benchmark = self._made[name]()
+        if index >= 0:
+            benchmark.set_param_idx(index)
+        return benchmark
+
+    def _modules(self, name: str) -> Iterator[ModuleType]:
+        """Yield a module and those below it that can be imported."""
+        try:
+            module = importlib.import_module(name)
+        except (Exception, SystemExit) as error:
+            files = [Path(frame.filename) for frame in extract_tb(error.__traceback__)]
+            of_suites = [file for file in files if file != Path(__file__) and not re.search("importlib|asv_runner", str(file))]
+            where = f"in {'/'.join(of_suites[0].parts[-2:])}: " if of_suites else ""
+            self.broken[name.partition(".")[2] or name] = f"{where}{line_of(error)}"
+            return
+        yield module
+        for _, below, _ in pkgutil.iter_modules(getattr(module, "__path__", ()), f"{name}."):
+            yield from self._modules(below)
+
+
+def _attributes(module: ModuleType) -> Iterator[tuple[str, str, ModuleType, Any, Any]]:
+    """Yield what may be a benchmark of a module: where it is, and what asv makes one of."""
+    inside = module.__name__.partition(".")[2]
+    for name, attribute in [*module.__dict__.items()]:
+        if name.startswith("_"):
+            continue
+        if inspect.isclass(attribute) and not inspect.isabstract(attribute):
+            for of_class, function in inspect.getmembers(attribute):
+                if inspect.isfunction(function) or inspect.ismethod(function):
+                    yield f"{inside}.{name}.{of_class}", of_class, module, attribute, function
+        elif inspect.isfunction(attribute):
+            yield f"{inside}.{name}", name, module, None, attribute
+
+
+class Fork:
+    """A fork, which answers requests."""
+
+    def __init__(self, suites: Suites, folder: Path) -> None:
+        self._suites, self._folder = suites, folder
+        self._loops: list[Any] = []  # of the cases that it has set up
+
+    def answer(self, request: Any) -> dict[str, Any]:
+        """Return the answer to a request. Raises SkipNotImplemented where a case skips, and what a benchmark raises."""
+        if "turn" in request:
+            loop = self._loops[request["turn"]]
+            loop.move()
+            before = page_faults()
+            seconds = fastest(loop)
+            return {"turn": [seconds, (page_faults() - before) / loop.calls]}
+        if "case" in request:
+            loop = self._loop(self._benchmark(request["case"], request["index"]))
+            loop.calibrate(request["calls"])
+            self._loops.append(loop)
+            return {"case": [len(self._loops) - 1, loop.calls]}
+        if "value" in request:
             benchmark = self._benchmark(request["value"], request["index"])
             value = _number(benchmark.do_run())
             benchmark.do_teardown()
-            self._answer(value=value)
-        else:
-            self._take_turns(request["case"], request["indices"], request["calls"])
+            return {"value": value}
+        if "probe" in request:
+            return {"probe": importlib.import_module(request["probe"]).main(request["arguments"])}
+        while self._loops:
+            self._loops.pop().close()
+        return {"end": True}
 
     def _benchmark(self, name: str, index: int) -> Any:
         """Return a benchmark that is set up. Raises SkipNotImplemented where its setup or its parameters skip it."""
         from asv_runner.benchmarks.mark import SkipNotImplemented
-        from asv_runner.discovery import get_benchmark_from_name
 
-        benchmark = get_benchmark_from_name(self._suites, f"{name}-{index}" if index >= 0 else name)
+        benchmark = self._suites.make(name, index)
         if benchmark.setup_cache_key is not None:
             benchmark.set_cache(self._cached(benchmark))
         with redirect_stdout(io.StringIO()) as printed:
@@ -185,10 +208,10 @@ class RequestHandler:
 
     def _cached(self, benchmark: Any) -> Any:
         """Return what `setup_cache` returned when it ran, once in a launch, and go to the folder where it did. Raises what it raised."""
-        folder = Path(self._folder) / f"{abs(hash(benchmark.setup_cache_key)):x}"
+        folder = self._folder / f"{abs(hash(benchmark.setup_cache_key)):x}"
         path = folder.with_suffix(".pickle")
         if not path.exists():
-            folder.mkdir()
+            folder.mkdir(exist_ok=True)
             os.chdir(folder)
             path.write_bytes(pickle.dumps((None, RuntimeError("setup_cache did not end"))))  # read after it was killed, as for its time
             outcome: tuple[Any, Exception | None]
@@ -203,9 +226,8 @@ class RequestHandler:
             raise raised
         return value
 
-    def _loop(self, name: str, index: int) -> Any:
+    def _loop(self, benchmark: Any) -> Any:
         """Return the loop of a time benchmark, not calibrated."""
-        benchmark = self._benchmark(name, index)
         suite: Any = getattr(benchmark.func, "__self__", None)
         if not hasattr(suite, "tensorcopy_loops"):
             return AsvLoop(benchmark)
@@ -213,66 +235,62 @@ class RequestHandler:
         benchmark.func(*benchmark._build_params())
         return suite.tensorcopy_loops[0]
 
-    def _take_turns(self, name: str, indices: Sequence[int], calls: int) -> None:
-        from asv_runner.benchmarks.mark import SkipNotImplemented
 
-        loops: dict[int, Any] = {}
-        for number, index in enumerate(indices):
+def _in_fork(fork: Fork, line: str, requests: int, answers: int, folder: Path) -> NoReturn:
+    """Answer a request and those that follow in a new folder, and end the process."""
+    from asv_runner.benchmarks.mark import SkipNotImplemented
+
+    own, number = getpid(), 0
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.setpgid(0, 0)  # a group with what the benchmark starts, which ends with it
+    processes.end_with_parent()
+
+    def reply(**answer: Any) -> None:
+        if getpid() != own:  # a benchmark has forked, and its other half comes back, too
+            _write(answers, n=number, failed="it returned in two processes")
+            os.kill(own, signal.SIGKILL)
+            os._exit(0)
+        _write(answers, n=number, **answer)
+
+    try:
+        warnings.simplefilter("ignore")  # formatting a warning is not part of a call
+        gc.disable()
+        while request := decode(line):
+            number = request["n"]
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)  # which ends the process, whatever it does
+            signal.setitimer(signal.ITIMER_REAL, request.get("longest", 0))
+            folder.mkdir(parents=True, exist_ok=True)  # the benchmark before may have removed it
+            os.chdir(folder)
             try:
-                loop = self._loop(name, index)
-                loop.calibrate(calls)
-            except SkipNotImplemented as reason:
-                self._answer(skipped=_shortened(str(reason)))
-            else:
-                loops[number] = loop
-                self._answer(calls=loop.calls)
-        if not loops:
-            return
-        for request in iter(self._requests.readline, ""):
-            if request == END:
-                break
-            loop = loops[int(request.removeprefix("turn "))]
-            loop.move()
-            before = page_faults()
-            seconds = fastest(loop)
-            self._answer(turn=[seconds, page_faults() - before])
-        for loop in loops.values():
-            loop.close()
-        self._answer(done=True)
-
-    def _answer(self, **document: Any) -> None:
-        os.write(self._answers, f"{json.dumps(document, default=str)}\n".encode())
+                answer = fork.answer(request)
+            except SkipNotImplemented as reason:  # a plain NotImplementedError skips in setup only, as in asv
+                answer = {"skipped": _shortened(str(reason))}
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            reply(**answer)
+            line = _line(requests) or "null"
+    except BaseException as error:
+        reply(failed=_shortened(line_of(error)))
+    finally:
+        os._exit(0)
 
 
-def _described(suites: str) -> list[dict[str, Any]]:
-    """Return what asv's discovery finds. Raises ImportError, with the file of the suite, for what one cannot import."""
-    from asv_runner.discovery import disc_benchmarks
-
-    try:
-        with _benchmark_named():
-            return [{name: getattr(benchmark, name, None) for name in DESCRIBED} for benchmark in disc_benchmarks(suites)]
-    except ImportError as error:
-        files = [Path(frame.filename) for frame in extract_tb(error.__traceback__) if "importlib" not in frame.filename]
-        first = max(number for number, file in enumerate(files) if "asv_runner" in file.parts) + 1
-        if first == len(files):
-            raise
-        raise type(error)(f"in {'/'.join(files[first].parts[-2:])}: {error}") from error  # first: a long error is cut
+def _line(requests: int) -> str:
+    """Return the next line of requests, of which there is one at a time; "" at their end."""
+    data = b""
+    while not data.endswith(b"\n"):
+        os.set_blocking(requests, True)  # a benchmark may have changed that, also for the process that it was forked from
+        if not (more := read(requests, 65536)):
+            return ""
+        data += more
+    return data.decode()
 
 
-@contextmanager
-def _benchmark_named() -> Iterator[None]:
-    """Raise ValueError, with the name of the benchmark, where asv cannot make one: its parameters are a number, or its class raises."""
-    try:
-        yield
-    except ImportError:
-        raise
-    except Exception as error:
-        made = [frame.f_locals for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "_get_benchmark"]
-        if not made:
-            raise
-        module, klass = made[-1]["module"].__name__.partition(".")[2], made[-1]["klass"]
-        name = ".".join([module, *([klass.__name__] if klass else []), made[-1]["attr_name"]])
-        raise ValueError(f"{name}: {line_of(error)}") from error
+def _write(answers: int, **document: Any) -> None:
+    """Write an answer, after the end of a line that a benchmark may have begun."""
+    data = f"\n{encode(document)}\n".encode(errors="replace")
+    while data:
+        os.set_blocking(answers, True)
+        data = data[write(answers, data) :]
 
 
 def _number(value: Any) -> float:
@@ -352,27 +370,51 @@ def page_faults() -> int:
     return usage.ru_minflt + usage.ru_majflt
 
 
+def _end(*_: object) -> None:
+    """End this process with all that the suites have started, as when the program that measures ends."""
+    processes.end_children()
+    os._exit(128 + signal.SIGTERM)
+
+
 def main(suites: str) -> None:
-    """Import torch and the suites in a folder, and answer requests."""
+    """Import torch and the suites in a folder, and answer requests until the input ends."""
     processes.end_with_parent()
-    requests, answers = os.fdopen(os.dup(0)), os.dup(1)
+    requests, answers = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # what a suite reads is no request
     os.dup2(2, 1)  # what it prints is no answer
     import torch  # noqa: F401 - before the fork
     from asv_runner._aux import update_sys_path
     from asv_runner.benchmarks import benchmark_types
-    from asv_runner.discovery import disc_benchmarks
 
     if not any(each.__name__ == "MemBenchmark" for each in benchmark_types):
         benchmark_types.append(_mem_without_pympler())
     update_sys_path(suites)
-    with _benchmark_named():
-        for _ in disc_benchmarks(suites, ignore_import_errors=True):
-            pass
+    found = Suites(suites)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for output in (1, 2):  # what benchmarks print is read by nobody
         os.dup2(nowhere, output)
-    RequestHandler(Path(suites), requests, answers).run()
+    kept = processes.children()  # what a suite starts where it is imported serves all of its cases
+    processes.adopt_orphans()
+    signal.signal(signal.SIGTERM, _end)
+    processes.end_with_parent(signal.SIGTERM)
+    own = Path(os.environ["TMPDIR"])
+    folder = own / "fork"
+    _write(answers, ready=True, suites=found.described, broken=found.broken)
+    last = 0
+    while line := _line(requests):
+        request = decode(line)
+        if not request or request["fork"] <= last:
+            continue  # for a fork that has ended since its last answer
+        last, process = request["fork"], os.fork()
+        if process == 0:
+            _in_fork(Fork(found, own), line, requests, answers, folder)
+        _, status = os.waitpid(process, 0)
+        left = processes.end_children(kept)
+        with suppress(ProcessLookupError, PermissionError):  # nothing is left of the group
+            os.killpg(process, signal.SIGKILL)
+        shutil.rmtree(folder, ignore_errors=True)
+        ended = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        _write(answers, ended=ended, fork=last, left=left)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -12,18 +13,21 @@ from pathlib import Path
 import pytest
 
 from tensorcopy import campaign
+from tensorcopy.configuration import Paths
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import CannotRun, TensorcopyError
+from tensorcopy.measure import sides
 from tensorcopy.releases import environments, interpreters, release_table, uv
-from tensorcopy.releases.environments import Environment, runner
+from tensorcopy.releases.environments import runner
 from tensorcopy.worker import nvidia
 from tests.conftest import NEW, ROOT
 
+TAKEN = {"2.8.0": 6.8, "2.14.1": 5.7, "2.15.0": 5.6}  # GB, as `du` shows it of an environment on Python 3.11 with CUDA
 GOOD = {"torch": "2.0.0+cu117", "torch_sha": NEW.sha, "build": "cuda", "numpy": "1.26.4", "asv_runner": runner()}
 
 
 def verify(**provenance):
-    environments.verify(Environment(Path("/place/bin/python"), {"provenance": {**GOOD, **provenance}}), NEW, build="cuda", numpy="1.26.4")
+    environments.verify({**GOOD, **provenance}, NEW, "3.11", "cuda", shipped(), Path("/place"))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +50,7 @@ def test_a_differing_environment_is_refused(field, installed, next):
 def test_a_torch_that_is_not_in_the_table_is_refused():
     """Such as the build of a container."""
     with pytest.raises(TensorcopyError, match=r"this torch is not in the table of releases: got 2.9.0a0\+nv25 built from 0000"):
-        environments.released_as({"torch": "2.9.0a0+nv25", "torch_sha": "0" * 40}, release_table.load())
+        environments.released_as("2.9.0a0+nv25", "0" * 40, release_table.load())
 
 
 @pytest.mark.parametrize(("backend", "build"), [("cpu", "cpu"), ("cu126", "cuda"), ("rocm6.4", "rocm"), ("xpu", "xpu")])
@@ -82,12 +86,10 @@ def test_a_package_is_built_anew_when_its_files_change(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(type(NEW), "requirements", lambda *_: [])
     monkeypatch.setattr(uv, "find_python", lambda *_: Path(sys.executable))
-    monkeypatch.setattr(environments, "inspected", lambda *arguments, **named: None)
-    monkeypatch.setattr(environments, "verify", lambda *arguments, **named: None)
     seen = []
     for value, written in ((1, "results/box/1.json"), (1, "build/lib/other.py"), (22, "lab.egg-info/PKG-INFO"), (22, "site/index.html")):
         module.write_text(f"VALUE = {value}")
-        environments.build(tmp_path / ".asv", NEW, "3.11", "cuda", campaign.read(tmp_path))
+        environments.install(tmp_path / ".asv", NEW, "3.11", "cuda", campaign.read(tmp_path))
         program = f"from tensorcopy.worker import packages; import lab; print(lab.VALUE, packages.installed({[str(tmp_path)]}))"
         command = [uv.interpreter(environment), "-c", program]
         printed = subprocess.run(command, cwd=tmp_path / ".asv", check=True, capture_output=True, text=True).stdout
@@ -139,7 +141,7 @@ def test_environments_that_open_at_once_share_a_folder(tmp_path):
 
 
 def test_progress_and_result_are_read_among_other_output(tmp_path):
-    """An own operation may print, too."""
+    """What a probe runs may print, too."""
     lines = ["a line of text", '{"share": 0.5, "doing": "round 1 of 2"}', "[1]", '{"torch": "2.0.0"}']
     python = interpreter(tmp_path / "python", "\n".join(f"echo '{line}'" for line in lines))
     reports = []
@@ -149,7 +151,7 @@ def test_progress_and_result_are_read_among_other_output(tmp_path):
 
 
 def test_an_error_is_one_of_an_import_only_where_importing_failed(tmp_path):
-    """Otherwise a bad operation would make a whole environment a damaged one."""
+    """Otherwise a bad case would make a whole environment a damaged one."""
     for printed, error, kind, what in (
         ("", "RuntimeError: no", CannotRun, "python cannot import torch"),
         ('{"imported": true}', "RuntimeError: no", TensorcopyError, "module failed in"),
@@ -162,22 +164,6 @@ def test_an_error_is_one_of_an_import_only_where_importing_failed(tmp_path):
     python = interpreter(tmp_path / "python", "echo '{\"imported\": true}'; kill -9 $$")
     with pytest.raises(TensorcopyError, match=r"module failed in .*: got no output, exit status -9"):
         interpreters.run_probe(python, "module")
-
-
-HANGING = """
-import sys
-from time import sleep
-sys.modules["torch"] = type(sys)("torch")
-from tensorcopy.worker import processes, provenance
-provenance.LONGEST, provenance.collect = 0.1, lambda: sleep(60)
-processes.run_probe(provenance.__name__, [])
-"""
-
-
-def test_a_probe_whose_driver_hangs_is_ended(tmp_path):
-    """Otherwise the program would wait for ever."""
-    with pytest.raises(TensorcopyError, match=r"provenance failed in .*: got Timeout \(0:00:00\.100000\)!"):
-        environments.inspected(interpreter(tmp_path / "python", f"exec {sys.executable} -c '{HANGING}'"), shipped())
 
 
 def test_an_environment_without_pynvml_uses_the_programs():
@@ -205,4 +191,92 @@ def test_an_environment_without_pynvml_uses_the_programs():
 def test_an_interpreter_without_a_usable_torch_is_refused(tmp_path, command, message):
     """Python finds no installed package with the option -S."""
     with pytest.raises(TensorcopyError, match=message):
-        environments.inspected(interpreter(tmp_path / "python", command), shipped())
+        interpreters.run_probe(interpreter(tmp_path / "python", command), "tensorcopy.worker.provenance")
+
+
+class Installations(list[Path]):
+    """The environments that uv was asked for, each of which takes it some seconds."""
+
+    seconds = 0.0
+
+
+@pytest.fixture
+def installed(every_python, monkeypatch, tmp_path):
+    """An environment as uv installs it; the list of its installations."""
+    installations = Installations()
+
+    def make_environment(path: Path, python: Path, requirements: list[str], index: str) -> None:
+        time.sleep(installations.seconds)
+        installations.append(path)
+        (path / "bin").mkdir(parents=True, exist_ok=True)
+        interpreter(path / "bin" / "python", "echo 'ImportError: libtorch.so' >&2; exit 1")
+
+    monkeypatch.setattr(uv, "make_environment", make_environment)
+    environments.install(tmp_path, NEW, "3.11", "cuda", shipped())
+    return installations
+
+
+def test_an_environment_is_installed_anew_where_something_else_is_asked_for(installed, tmp_path, monkeypatch):
+    """cu126 and cu130 are both "cuda": an environment has the kind that was asked for, whatever it had before; so with requirements."""
+    for wheel, requires, count in (
+        ("", (), 1),
+        ("cu126", (), 2),
+        ("cu126", (), 2),
+        ("", (), 3),
+        ("", ("einops",), 4),
+        ("", ("einops",), 4),
+    ):
+        monkeypatch.setenv(environments.BACKEND, wheel)
+        environments.install(tmp_path, NEW, "3.11", "cuda", replace(shipped(), requires=requires))
+        assert len(installed) == count
+
+
+def test_two_programs_install_an_environment_once(installed, tmp_path):
+    """The other one waits: uv would remove what the first has installed."""
+    (path,) = installed
+    (path / environments.COMPLETE).unlink()
+    installed.seconds = 0.5
+    with ThreadPoolExecutor() as programs:
+        for _ in range(2):
+            programs.submit(environments.install, tmp_path, NEW, "3.11", "cuda", shipped())
+    assert len(installed) == 2
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_damaged_environment_is_named_with_the_folder_to_remove(installed, tmp_path, monkeypatch, is_there):
+    (path,) = installed
+    monkeypatch.chdir(tmp_path)
+    if not is_there:
+        (path / "bin" / "python").unlink()
+    paths = Paths(tmp_path, tmp_path, tmp_path, ("3.11",))
+    got = "ImportError: libtorch.so" if is_there else "No such file or directory"
+    with pytest.raises(
+        TensorcopyError, match=rf"the process of py3.11-cuda does not start: got .*{got}.*; next: remove {path}, it is built anew"
+    ):
+        sides.opened(sides.Side(NEW, "3.11", "cuda"), shipped(), paths)
+    assert len(installed) == 1
+
+
+@pytest.mark.slow
+def test_a_side_tells_what_it_is_and_why_it_cannot_use_a_device(tmp_path):
+    """Its own process does, which has imported torch; the suites are those of the campaign."""
+    (side,) = sides.in_interpreters(["same"], shipped())
+    paths = Paths(tmp_path, tmp_path, tmp_path / "env", ("3.11",))
+    opened = sides.opened(side, shipped(), paths)
+    assert opened.program.provenance["torch_sha"] == side.release.sha
+    assert opened.program.torch.name == "torch"
+    assert "copies.BySize.time_copy" in {each["name"] for each in opened.suites}
+    assert (opened.broken, "clone_detach" in opened.report["methods"]) == ({}, True)
+    if "xpu" not in opened.program.provenance["accelerators"]:
+        with pytest.raises(TensorcopyError, match="xpu"):
+            sides.opened(side, shipped(), paths, "xpu")
+
+
+def test_an_environment_takes_no_more_than_is_announced(monkeypatch, tmp_path):
+    """Of a release whose files uv would have to fetch; those that are in its cache are linked, and take nothing more."""
+    monkeypatch.setenv(environments.BACKEND, "cu126")
+    for is_cached, most in ((True, 0.0), (False, 1.5)):
+        monkeypatch.setattr(uv, "has_cached", lambda *arguments, is_cached=is_cached: is_cached)
+        for version, taken in TAKEN.items():
+            announced = environments.gigabytes(tmp_path, release_table.load().find(version), "3.11")
+            assert announced == 0 if is_cached else taken <= announced <= taken + most

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from math import log
@@ -14,16 +10,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tensorcopy.measure import case_turns, launch, side_benchmarks, side_process
-from tensorcopy.measure.case_turns import SideTurns, differing_in_faults
-from tensorcopy.measure.side_benchmarks import Benchmark
-from tensorcopy.measure.side_process import LocalSide
+from tensorcopy.measure import launch, process
+from tensorcopy.measure.launch import Benchmark, Turns, differing
 from tensorcopy.results import launches
 from tensorcopy.results.launches import UNIT
 from tensorcopy.worker import turns
 from tensorcopy.worker.turns import fastest, usual, waiting
 from tests import launch_files
-from tests.conftest import ROOT
 
 
 def timed(chance, microseconds, disturbed):
@@ -39,7 +32,7 @@ def timed(chance, microseconds, disturbed):
 def test_what_disturbs_a_window_does_not_count(disturbed):
     """With half of the windows disturbed, a mean would be 1.5 times as large."""
     loop = timed(np.random.default_rng(1), 10, disturbed)
-    assert usual([fastest(loop) for _ in range(case_turns.TURNS)]) == pytest.approx(1e-5, rel=0.01)
+    assert usual([fastest(loop) for _ in range(launch.TURNS)]) == pytest.approx(1e-5, rel=0.01)
 
 
 def test_all_calls_of_a_turn_are_in_its_windows():
@@ -69,14 +62,12 @@ def test_a_call_that_sleeps_gives_up_the_core():
 @pytest.mark.parametrize("sides", [2, 3, 6])
 def test_a_difference_smaller_than_the_noise_of_a_turn_is_not_made_smaller(sides):
     """Of any number of sides: +5 % where turns are slower by up to 20 %, and one of ten by much more."""
-    chance, size = np.random.default_rng(sides), (200, sides, case_turns.TURNS)
+    chance, size = np.random.default_rng(sides), (200, sides, launch.TURNS)
     logs = log(1e-5) + 0.2 * chance.random(size) + (chance.random(size) < 0.1) * chance.exponential(1, size)
     logs[:, 0] += log(1.05)
-    by_case = {("a.time_it", number): [SideTurns(seconds, 9) for seconds in np.exp(case).tolist()] for number, case in enumerate(logs)}
+    by_case = {("a.time_it", number): [Turns(seconds, 9) for seconds in np.exp(case).tolist()] for number, case in enumerate(logs)}
     suites = {"a.time_it": Benchmark("a.time_it", "1", ["number"], [list(map(str, range(200)))])}
-    made = [LocalSide("0" * 40, f"py3.{10 + number}-cuda", {}) for number in range(sides)]
-    taken = launch.document(made, suites, by_case, machine="box", id="", started="", ended="")
-    effects = np.array([row.effects for row in taken.suites["a.time_it"].rows.values()]) / UNIT
+    effects = np.array([row.effects for row in launch.stored(suites, by_case)["a.time_it"].rows.values()]) / UNIT
     assert np.mean(effects[:, 0] - effects[:, 1]) == pytest.approx(log(1.05), abs=0.006)
 
 
@@ -95,64 +86,7 @@ def test_a_difference_smaller_than_the_noise_of_a_turn_is_not_made_smaller(sides
 )
 def test_sides_that_copy_without_page_faults_are_found(faults, different):
     """Their memory was there before: at 2^24 such a copy takes a third of the time."""
-    assert differing_in_faults([SideTurns() if each is None else SideTurns([1e-6], faults=each) for each in faults]) == different
-
-
-class Answers:
-    """A process of a side whose turns take a microsecond, and whose case ends in this way."""
-
-    def __init__(self, *endings):
-        self.answers = iter([{"calls": 10}, *[{"turn": [1e-6, 0]}] * case_turns.TURNS, *endings])
-        self.began = self.sent = None
-
-    def begin(self, request):
-        self.began = request
-
-    def send(self, request):
-        self.sent = request
-
-    def answer(self, timeout):
-        return next(self.answers)
-
-    def reason(self, answer):
-        return answer["failed"]
-
-    def end_fork(self):
-        pass
-
-
-def test_a_side_whose_case_fails_at_its_end_has_no_time_of_it():
-    """The teardown of a benchmark is a part of it; what was timed before would stand beside the error."""
-    processes = [Answers({"done": True}), Answers({"failed": "RuntimeError: it leaks"})]
-    taken = case_turns.time_case(processes, "a.time_it", [-1, -1])
-    assert [(each.failed, bool(each.seconds)) for each in taken] == [(None, True), ("RuntimeError: it leaks", False)]
-
-
-def test_methods_whose_fork_ends_with_another_are_taken_again_from_their_first_turn():
-    """The turns that they had before would count beside those of no partner."""
-    process = Answers()
-    turns = [{"turn": [1e-6, 0]}] * 3  # each method has one, and a method another
-    again = [{"calls": 10}, *[{"turn": [2e-6, 0]}] * case_turns.TURNS, {"done": True}]
-    process.answers = iter([{"calls": 10}, {"calls": 10}, *turns, {"failed": "RuntimeError: lost"}, *again])
-    taken = case_turns.time_methods(process, "a.time_it", [0, 1])
-    (failed,), (kept,) = [each for each in taken if each.failed], [each for each in taken if not each.failed]
-    assert (failed.failed, failed.seconds) == ("RuntimeError: lost", [])
-    assert kept.seconds == [2e-6] * case_turns.TURNS
-
-
-def test_garbage_is_not_collected_during_turns(tmp_path):
-    """A collection takes as long as thousands of small calls."""
-    (tmp_path / "torch").mkdir()
-    (tmp_path / "torch" / "__init__.py").touch()
-    (tmp_path / "suites").mkdir()
-    (tmp_path / "suites" / "__init__.py").touch()
-    (tmp_path / "suites" / "mine.py").write_text("import gc\n\ndef track_collecting():\n    return float(gc.isenabled())\n")
-    request = json.dumps({"value": "mine.track_collecting", "index": 0})
-    command = [sys.executable, "-m", "tensorcopy.worker.turns", str(tmp_path / "suites")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-    done = subprocess.run(command, input=f"{request}\nnull\n", capture_output=True, text=True, env=environment, check=True)
-    answers = [json.loads(line) for line in done.stdout.splitlines() if line]
-    assert [answer["value"] for answer in answers if "value" in answer] == [0.0], done.stderr
+    assert differing([Turns() if each is None else Turns([1e-6], faults=each) for each in faults]) == different
 
 
 @pytest.mark.parametrize(("torches", "forgotten"), [(("a", "b"), ["a", "b"]), (("a",), ["a"]), (("a", "a"), [])])
@@ -161,19 +95,22 @@ def test_the_page_cache_is_drawn_anew(tmp_path, monkeypatch, torches, forgotten)
     acts = []
 
     class Process:
-        def __init__(self, side, folder):
+        def __init__(self, program, folder, cores):
             acts.append("start")
 
-        def answer(self, timeout):
-            return {"ready": True}
+        def wait(self):
+            pass
+
+        def pin(self, cores):
+            pass
 
         def close(self):
             pass
 
-    monkeypatch.setattr(side_process, "SideProcess", Process)
-    monkeypatch.setattr(side_process, "forget_pages", lambda folder: acts.append(folder.name))
+    monkeypatch.setattr(process, "Process", Process)
+    monkeypatch.setattr(process, "forget_pages", lambda folder: acts.append(folder.name))
     sides = [replace(launch_files.side("2.15.0"), torch=tmp_path / name) for name in torches]
-    with side_process.started(sides):
+    with process.started(sides):
         pass
     assert sorted(acts[: len(forgotten)]) == forgotten
     assert acts[len(forgotten) :] == ["start"] * len(torches)
@@ -185,15 +122,3 @@ def test_a_reason_of_one_side_is_not_said_of_all(tmp_path):
     for before, stored in ((1.0, {"1": "not here"}), (None, {launches.ALL: "not here"})):
         (path,) = launch_files.write(tmp_path / str(before), {case: {"2.14.1": before, "2.15.0": None}}, launches=1)
         assert launches.read(path).suites["copies.BySize.time_copy"].skipped["0"] == stored
-
-
-def test_a_case_of_large_tensors_has_a_fork_for_itself():
-    """Others of tensorcopy's share one; a benchmark of another's suite never does."""
-    numels = [16, launch.LARGEST_SHARED // 4, launch.LARGEST_SHARED // 4 + 1]
-    params = [["'tensor'"], [str(numel) for numel in numels]]
-    described = {name: Benchmark(name, "1", ["method", "numel"], params) for name in ("copies.BySize.time_copy", "mine.time")}
-    suites = side_benchmarks.selected(described, "", ())
-    (jobs,) = launch._jobs(suites, [{text: 0 for suite in suites.values() for text in suite.selected}])
-    alone = {text: job.alone for job in jobs for text in job.cases}
-    assert [alone[text] for text in suites["copies.BySize.time_copy"].selected] == [False, False, True]
-    assert {alone[text] for text in suites["mine.time"].selected} == {True}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tensorcopy.copying import recommend
 from tensorcopy.copying.recommend import CopyRequest, Evidence, Table
 from tensorcopy.numbers import count, duration, ratio_text
-from tensorcopy.site.facts import Site, subject_address
+from tensorcopy.site.facts import Site
 from tensorcopy.site.views import Page, Values
 
 CSS = {"as fast": "best", "slower": "", "faster": "best", "not told apart": "unknown", "too few launches": "unknown"}
@@ -19,13 +19,13 @@ def page(site: Site) -> Page:
     blocks = [
         block
         for device, history in site.answering.items()
-        for block in _requests(recommend.of_result(history.newest(device), device), device)
+        for block in _requests(site, recommend.of_result(history.newest(device), device), device)
     ]
     description = "Which code copies a tensor for your wish: by device, dtype, layout and size, with times and their intervals."
     return Page("choose.html", "choose.html", "Which method do I need?", description, {"blocks": blocks})
 
 
-def _requests(evidence: Evidence, device: str) -> Iterator[Values]:
+def _requests(site: Site, evidence: Evidence, device: str) -> Iterator[Values]:
     """Yield each request on a device with its table, and one for each other dtype and layout that was timed."""
     tensors = dict.fromkeys((each.dtype, each.layout) for each in evidence.timed)
     for request in recommend.requests(device):
@@ -38,8 +38,8 @@ def _requests(evidence: Evidence, device: str) -> Iterator[Values]:
             "title": ", ".join(_asked(request)),
             "is_first": request == recommend.common_request("tensor", device),
             "evidence": evidence,
-            "table": _table(table),
-            "others": [(f"{other.request.dtype}, {other.request.layout}", _table(other)) for other in timed],
+            "table": _table(site, table),
+            "others": [(f"{other.request.dtype}, {other.request.layout}", _table(site, other)) for other in timed],
         }
 
 
@@ -50,7 +50,7 @@ def _asked(request: CopyRequest) -> list[str]:
     return [made, own, "x requires grad" if request.requires_grad else "x requires no grad", *flows]
 
 
-def _table(table: Table) -> Values:
+def _table(site: Site, table: Table) -> Values:
     """Return a row for each method with a cell for each size: its time, and how it compares with the recommended one."""
     rows = []
     for row in table.rows:
@@ -69,7 +69,7 @@ def _table(table: Table) -> Values:
                     "is_first": is_first,
                 }
             )
-        address = subject_address(row.method, table.request.device)
+        address = site.addresses.get((row.method, table.request.device), "")
         rows.append(
             {"code": row.code, "address": address, "caveats": [caveat.partition(": ")[0] for caveat in row.caveats], "cells": cells}
         )

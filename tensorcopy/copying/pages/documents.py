@@ -55,7 +55,7 @@ def pages(site: Site) -> Iterator[Page]:
 def _page(name: str, tokens: list[Token], parser: MarkdownIt, translations: set[str]) -> Page:
     for token in tokens:
         token.attrs.pop("style", None)  # of a column: the pages' policy forbids inline styles
-    opening = '<div class="scroll" tabindex="0" role="region" aria-label="table"><table class="words">'
+    opening = '<div class="scroll" tabindex="0" role="group" aria-label="table"><table class="words">'
     html = parser.renderer.render(tokens, parser.options, {}).replace("<table>", opening).replace("</table>", "</table></div>")
     starts = [(token, after.content) for token, after in zip(tokens, tokens[1:]) if token.nesting == 1]
     headings = [(str(token.attrs["id"]), text) for token, text in starts if token.tag == "h2"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from markupsafe import Markup
@@ -10,10 +11,10 @@ from markupsafe import Markup
 from tensorcopy.copying import memory, recommend
 from tensorcopy.copying.drawings import draw_methods
 from tensorcopy.copying.inside.semantics import describe, error_of
-from tensorcopy.copying.recommend import Table
-from tensorcopy.judge.methods import Ratio, Word
+from tensorcopy.copying.recommend import Column, Table
+from tensorcopy.judge.methods import Word
 from tensorcopy.numbers import count, ratio_text
-from tensorcopy.site.facts import ShownHistory, Site, spans, subject_address
+from tensorcopy.site.facts import ShownHistory, Site, spans
 from tensorcopy.site.views import Page, Values
 
 KINDS = {"with_grad": "x requires grad", "plain": "x requires no grad"}
@@ -46,7 +47,7 @@ def _observed(site: Site) -> Iterator[Values]:
             rows = [
                 {
                     "code": row["code" if device == "cpu" else "code_on_accelerator"],
-                    "address": subject_address(name, device),
+                    "address": site.addresses.get((name, device), ""),
                     "seen": row["observed"][device][kind],
                     "problem": error_of(row["observed"][device][kind], device) or row["observed"][device][kind]["warns"] or "",
                     "promised": row["observed"][device].get("as_promised"),
@@ -59,12 +60,13 @@ def _observed(site: Site) -> Iterator[Values]:
 
 def _about(history: ShownHistory, method: str, device: str, drawings: Mapping[str, str], tables: Sequence[Table]) -> Values:
     """Return what a method was observed to do with each release on a device, its memory, and what is recommended in its place."""
-    results = history.results
     seen = {
-        title: spans((result.version, describe(outcome, device)) for result in results if (outcome := result.outcome(method, kind, device)))
+        title: spans(
+            (result.version, describe(outcome, device)) for result in history.results if (outcome := result.outcome(method, kind, device))
+        )
         for kind, title in KINDS.items()
     }
-    used = memory.use(results, method, device)
+    used = memory.use(history.results, method, device)
     return {
         "drawing": Markup(drawings.get(method, "")),  # noqa: S704 - our own SVG
         "seen": {title: runs for title, runs in seen.items() if runs},
@@ -79,22 +81,30 @@ def _compared(tables: Sequence[Table], method: str) -> Iterator[Values]:
         request = table.request
         if table.timed != request or not any(method in column.cells for column in table.columns):
             continue
-        against = {column.numel: cell.against for column in table.columns if (cell := column.cells.get(method)) and cell.against}
-        runs = spans((count(numel), each.word.value) for numel, each in against.items())
-        yield {
-            "to": request.to,
-            "own": request.own,
-            "grad": request.requires_grad,
-            "code": table.code,
-            "runs": runs,
-            "ratios": _range(against),
-        }
+        timed = [column for column in table.columns if method in column.cells]
+        runs = [
+            (table.row(first).code if first != method else "", word, _range(of_run, method), _sizes(of_run))
+            for (first, word), columns in groupby(timed, key=lambda column: (column.recommended, _word(column, method)))
+            if (of_run := [*columns]) and (first == method or word)
+        ]
+        yield {"to": request.to, "own": request.own, "grad": request.requires_grad, "runs": runs}
 
 
-def _range(against: Mapping[int, Ratio]) -> str:
-    """Return the smallest and the largest ratio of the sizes at which a method is slower or faster; "" without any."""
-    ratios = sorted(each.ratio for each in against.values() if each.word in (Word.SLOWER, Word.FASTER))
+def _word(column: Column, method: str) -> str:
+    """Return how a method compares with the recommended one at a size; "" for that itself, and where no launch has both."""
+    against = column.cells[method].against
+    return against.word.value if against else ""
+
+
+def _range(columns: Sequence[Column], method: str) -> str:
+    """Return the smallest and the largest ratio of the sizes of a run at which a method is slower or faster; "" for other words."""
+    compared = [against for column in columns if (against := column.cells[method].against)]
+    ratios = sorted(each.ratio for each in compared if each.word in (Word.SLOWER, Word.FASTER))
     return " to ".join(dict.fromkeys(map(ratio_text, (ratios[0], ratios[-1])))) if ratios else ""
+
+
+def _sizes(columns: Sequence[Column]) -> str:
+    return " to ".join(dict.fromkeys(count(columns[place].numel) for place in (0, -1)))
 
 
 def _behaviour(block: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:

@@ -1,0 +1,52 @@
+"""Add the launches of other folders to the histories of this checkout."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tensorcopy.measure import git
+from tensorcopy.results import histories, launches
+from tensorcopy.results.launches import FileProblem
+
+
+def collect(folders: Sequence[Path], into: Path, branch: str = "") -> int:
+    """Copy what histories below some folders have and those of `into` lack, and return the number of files.
+
+    branch : of origin, whose results are added first; it may not exist yet
+
+    A launch goes into the history of its conditions. Raises TensorcopyError for a history or a launch that cannot be read, and for a file
+    that is there with other bytes.
+    """
+    with tempfile.TemporaryDirectory() as temporary:
+        sources = list(folders)
+        if branch and (sha := git.fetch_branch(branch)):
+            git.check_out(sha, Path(temporary) / "branch")
+            sources.insert(0, Path(temporary) / "branch" / git.prefix() / os.path.relpath(into))
+        number = sum(_added(path.parent, into) for source in sources for path in sorted(source.rglob(histories.FILE)))
+    git.printed("worktree", "prune")
+    return number
+
+
+def _added(history: Path, into: Path) -> int:
+    """Add the files of a history, and return how many are new."""
+    conditions, number = histories.read(history), 0
+    for path in sorted(each for each in history.iterdir() if each.name != histories.FILE):
+        data = launches.content(path)
+        if there := next(into.glob(f"*/{path.name}"), None):
+            if launches.content(there) != data:
+                raise FileProblem(
+                    f"the file {launches.displayed(there)} is there with another content",
+                    path=there,
+                    got=f"{len(data):,} bytes in {path}",
+                    allowed="a launch, which never changes",
+                    next="remove the damaged one of the two",
+                )
+            continue
+        if path.suffix == ".json":
+            launches.read(path)
+        launches.create(histories.folder_of(into, conditions, history.name)[0] / path.name, data)
+        number += 1
+    return number

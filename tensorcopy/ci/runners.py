@@ -1,0 +1,72 @@
+"""The machines that measure the published history: .github/runners.toml at the top of the repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from tensorcopy import files
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.measure import git
+from tensorcopy.worker.devices import DEVICES
+
+FILE = ".github/runners.toml"
+
+
+class Runner(Struct, frozen=True, forbid_unknown_fields=True):
+    """Machines of one kind."""
+
+    machine: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}\Z")]  # the name of their histories
+    labels: Annotated[list[Annotated[str, Meta(min_length=1)]], Meta(min_length=1)]  # for runs-on
+    device: Literal[DEVICES] = "cpu"  # type: ignore[valid-type] # that torch must be able to use
+    shards: Annotated[int, Meta(ge=1, le=64)] = 1  # runners that share one measurement
+    environments: Annotated[int, Meta(ge=2, le=64)] = 2  # releases on the disk at a time; a hosted runner has 14 GB
+
+
+class _RunnerTable(Struct, forbid_unknown_fields=True):
+    runner: list[Runner] = []
+
+
+HOSTED = Runner("github-hosted", ["ubuntu-24.04"])
+
+
+def load() -> list[Runner]:
+    """Return the runners of this repository; a hosted one without the file. Raises TensorcopyError for an invalid one."""
+    path = Path(git.printed("rev-parse", "--show-toplevel") or ".") / FILE
+    try:
+        runners = msgspec.convert(files.read_toml(path), _RunnerTable).runner if files.is_there(path) else [HOSTED]
+        names = [runner.machine for runner in runners]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"{twice[0]} twice")
+    except (OSError, ValueError) as error:
+        raise TensorcopyError(
+            "the list of runners cannot be read",
+            got=f"{path}: {error}",
+            allowed=f"[[runner]] with machine, labels, and optionally device ({', '.join(DEVICES)}), shards and environments",
+            next="remove it, then tensorcopy init --github writes an example",
+        ) from error
+    return runners
+
+
+def matrix(runners: list[Runner], device: str = "") -> list[dict[str, Any]]:
+    """Return a job's matrix, with a row for each shard of each runner with a device; "" for any.
+
+    `backend` chooses torch's kind of wheel: without a GPU that for the CPU, a tenth as large. Raises TensorcopyError without a row.
+    """
+    rows = [
+        {
+            **msgspec.structs.asdict(runner),
+            "backend": "cpu" if runner.device == "cpu" else "",
+            "shard": f"{number}/{runner.shards}",
+            "artifact": f"results-{runner.machine}-{number}",
+        }
+        for runner in runners
+        if device in ("", runner.device)
+        for number in range(1, runner.shards + 1)
+    ]
+    if not rows:
+        raise TensorcopyError("there is no runner", got=device or "an empty list", allowed=", ".join(DEVICES), next=f"add a row to {FILE}")
+    return rows

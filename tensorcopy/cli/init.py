@@ -1,0 +1,46 @@
+"""The command that begins a campaign of one's own: init."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def add(commands: Any) -> None:
+    """Add this command to the parser."""
+    init = commands.add_parser("init", help="begin a dashboard of an asv suite in this folder: of one that is there, or of an example")
+    init.add_argument("--name", type=_line, default="", help="the project's name; default: the folder's")
+    init.add_argument("--title", type=_line, default="", help='the heading of its landing page; default: "NAME over torch releases"')
+    init.add_argument("--suites", type=_line, default="", metavar="FOLDER", help="an asv suite to time over torch releases, unchanged")
+    init.add_argument("--github", action="store_true", help="write workflows, too, also into a project that is there")
+    init.set_defaults(command=_init)
+
+
+def _line(text: str) -> str:
+    """Return a text that can be written as UTF-8, in one line."""
+    if any("\ud800" <= each <= "\udfff" or each < " " for each in text):
+        raise argparse.ArgumentTypeError(f"got {text!a}; allowed: one line of UTF-8")
+    return text
+
+
+def _init(options: argparse.Namespace, console: Console) -> int:
+    from tensorcopy.projects import installation, new_project
+    from tensorcopy.releases.interpreters import FILE
+
+    folder, made = Path.cwd(), []
+    if not (options.github and (folder / FILE).exists()):
+        made.append(new_project.new_project(folder, name=options.name, title=options.title, suites=options.suites))
+    if options.github:
+        made.append(new_project.add_workflows(folder, installation.find()))
+    written, kept = ([path for each in made for path in getattr(each, kind)] for kind in ("written", "kept"))
+    console.print(f"{made[0].campaign.title}: wrote {', '.join(written) or 'nothing, all files are there'}", soft_wrap=True)
+    if kept:
+        console.print(f"Kept, and not what tensorcopy would write: {', '.join(kept)}", soft_wrap=True)
+    for note in (note for each in made for note in each.notes):
+        console.print(note, soft_wrap=True)
+    console.print("Next: tensorcopy measure 2.8.0 2.15.0 --launches 4, then tensorcopy compare 2.8.0 2.15.0 and asv publish")
+    return 0

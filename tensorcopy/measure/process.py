@@ -1,0 +1,330 @@
+"""The processes of a launch: where they run, a request and its answer, and how they end; see `worker.turns` for the other end.
+
+Each process lies elsewhere in memory, and so does what it imports: the stack and the state of the page cache are drawn anew for each.
+Otherwise the page cache would be common to all launches of an hour, and shift the difference of two releases by 1 to 4 %.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from fcntl import LOCK_EX, LOCK_NB, flock
+from pathlib import Path
+from random import SystemRandom
+from time import monotonic, time
+from typing import Any
+
+import msgspec
+import psutil
+from msgspec import Struct
+
+from tensorcopy.errors import CannotRun, exception_line
+from tensorcopy.files import kernel_text
+from tensorcopy.results.launches import OF_INTERPRETER, Place
+
+LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk that is busy
+LONGEST_END = 10.0  # seconds, besides its own, until a request is answered that the kernel ends
+LONGEST_CLOSE = 2.0  # seconds until a process that is asked to end is killed
+LONGEST_ANSWER = 2**26  # bytes: the names of all cases have a few millions
+PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
+MOST_STARTS = 4  # of a side's process in a launch: a benchmark may end it
+NEW_SECONDS = 60.0  # a folder may not be locked yet
+PREFIX = "tensorcopy-"  # of the folders of processes, in that of temporary files
+chance = SystemRandom()
+
+
+class Answer(Struct, frozen=True):
+    """What a process answers. Whatever a benchmark has written in its place has another form, or not the number of the request."""
+
+    n: int = 0
+    fork: int = 0
+    case: tuple[int, int] | None = None
+    turn: tuple[float, float] | None = None
+    value: float | None = None
+    probe: dict[str, Any] | None = None
+    end: bool = False
+    skipped: str | None = None
+    failed: str | None = None
+    ready: bool = False
+    suites: list[dict[str, Any]] = []
+    broken: dict[str, str] = {}
+    ended: int | None = None
+    left: list[str] = []
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a process of a side runs."""
+
+    place: Place  # of the side
+    python: Path
+    suites: Path  # the folder of benchmarks that it imports
+    variables: Mapping[str, str] = field(default_factory=dict)  # of its environment
+    torch: Path = Path()  # the folder whose libraries are dropped from the page cache
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # as `worker.provenance` collects it
+
+    def __str__(self) -> str:
+        return f"{self.place[1]} ({self.place[2][:8]})" if self.place[2] else self.place[1]
+
+    @property
+    def benchmarks(self) -> Hashable:
+        """What its benchmarks come from: programs that are equal in it have the same."""
+        return self.suites, self.variables.get("PYTHONPATH", ""), self.place[2]  # a revision has a package of its own
+
+
+class SideFailed(CannotRun):
+    """A side whose process cannot import torch."""
+
+    def __init__(self, program: Program, got: str) -> None:
+        command = shlex.join([str(program.python), "-m", "tensorcopy.worker.turns", str(program.suites)])
+        shown = f"TMPDIR=/tmp PYTHONPATH={shlex.quote(program.variables.get('PYTHONPATH', ''))} {command} </dev/null shows the full error"
+        missing = re.search(r"No module named '(\w+)", got)
+        is_own = program.place[1].endswith(OF_INTERPRETER)
+        of_package = f"uv pip install --python {shlex.quote(str(program.python))} {missing[1]}" if missing else shown
+        following = of_package if is_own else f"remove {program.python.parent.parent}, it is built anew; {shown}"
+        allowed = "an environment as it was installed, with torch and numpy"
+        super().__init__(f"the process of {program} does not start", got=got, allowed=allowed, next=following)
+        self.program = program
+
+
+class Process:
+    """The process of a side. One that a benchmark ends is started again."""
+
+    suites: Sequence[Mapping[str, Any]] = ()  # as asv describes them
+    broken: Mapping[str, str] = {}  # why modules and benchmarks could not be made
+
+    def __init__(self, program: Program, folder: Path, cores: Collection[int] = ()) -> None:
+        """Start it; folder : for its temporary files, a new one; cores : on which it imports. Raises SideFailed."""
+        self.program, self._folder, self._cores = program, folder, cores
+        self._number, self._fork, self._starts = 0, 0, 0  # of requests, forks and starts
+        self._has_fork = self._runs = False
+        self.left: list[str] = []  # command lines of what its forks have left running, and that was ended
+        self._start()
+
+    def _start(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        own = {"TENSORCOPY_PADDING": "x" * chance.randrange(PADDING), "PYTHONHASHSEED": str(chance.randrange(2**32))}
+        self._buffer, self._errors, self._starts = b"", tempfile.TemporaryFile("w+", errors="replace"), self._starts + 1  # noqa: SIM115
+        try:
+            self._process = subprocess.Popen(
+                [str(self.program.python), "-m", "tensorcopy.worker.turns", str(self.program.suites)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env={**self.program.variables, **own, "TMPDIR": str(self._folder)},
+                cwd=self._folder,
+                bufsize=0,
+                start_new_session=True,  # Ctrl-C at a terminal does not reach it
+            )
+        except OSError as error:  # another program may have removed the environment
+            self._errors.close()
+            raise SideFailed(self.program, str(error)) from error
+        self._runs = True
+        self.pin(self._cores)
+
+    def pin(self, cores: Collection[int]) -> None:
+        """Let the process and its forks run on these cores only; none for any."""
+        self._cores = cores
+        if cores:
+            os.sched_setaffinity(self._process.pid, cores)
+
+    def wait(self) -> None:
+        """Wait until it has imported torch and the suites. Raises SideFailed."""
+        answer = self._answer(LONGEST_START)
+        self._errors.seek(0)
+        if answer is None or not answer.ready:
+            raise SideFailed(self.program, exception_line(self._errors.read()) or "no output")
+        self.suites, self.broken = answer.suites, answer.broken
+
+    def ask(self, longest: float, **request: Any) -> Answer:
+        """Return the answer to a request, `failed` with the reason where it has none; longest : seconds that it may take."""
+        if not self._runs:
+            return Answer(failed=f"the process of {self.program} ended {MOST_STARTS} times in this launch")
+        self._number += 1
+        self._fork += not self._has_fork
+        self._has_fork = True
+        self._send({**request, "n": self._number, "fork": self._fork, "longest": longest})
+        answer = self._answer(longest + LONGEST_END)
+        if answer is None:
+            return self._started_again()
+        if answer.failed is not None:
+            self._number += 1  # so that the end of the fork comes next, whatever it has written
+            return answer if self._answer(LONGEST_END) else self._started_again(answer)
+        if answer.ended is not None:
+            number, late = answer.ended, f"took more than {longest:g} s"
+            how = f"ended by signal {-number}" if number < 0 else f"ended with exit code {number}"
+            return Answer(failed=late if number == -signal.SIGALRM else how)
+        return answer
+
+    def end_fork(self) -> None:
+        """End its fork, if there is one."""
+        if self._has_fork and self._runs:
+            self._number += 1
+            self._send(None)
+            if not self._answer(LONGEST_END):
+                self._started_again()
+
+    def _started_again(self, answer: Answer | None = None) -> Answer:
+        """Start the process again, and return why; answer : that it has given before it ended."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(LONGEST_CLOSE)
+        status = self._process.returncode
+        how = "did not answer" if status is None else f"ended the process that measures it ({_name_of(status)})"
+        self.close()
+        self._has_fork = False
+        if self._starts < MOST_STARTS:
+            cores, self._cores = self._cores, ()
+            try:
+                self._start()
+                self.wait()
+            except SideFailed as error:
+                self.close()
+                return answer or Answer(failed=f"{how}; {error.got}")
+            self.pin(cores)
+        return answer or Answer(failed=how)
+
+    def _send(self, request: Any) -> None:
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):  # the answer tells that it has ended
+            self._process.stdin.write(f"{json.dumps(request)}\n".encode())
+
+    def _answer(self, longest: float) -> Answer | None:
+        """Return the answer to the last request, or that of an ended fork; None where the process has ended, or gives none."""
+        output, end = self._process.stdout, monotonic() + longest
+        assert output is not None
+        while True:
+            while b"\n" not in self._buffer:
+                ready, _, _ = select.select([output], [], [], max(0.0, end - monotonic()))
+                data = os.read(output.fileno(), 65536) if ready else b""
+                if not data:
+                    return None
+                self._buffer = (self._buffer + data)[-LONGEST_ANSWER:]
+            line, _, self._buffer = self._buffer.partition(b"\n")
+            try:
+                answer = msgspec.json.decode(line, type=Answer)
+            except ValueError:  # what a benchmark has written
+                continue
+            if answer.ended is not None and answer.fork == self._fork:
+                self._has_fork = False
+                self.left += answer.left
+                return answer
+            if answer.ready or (answer.ended is None and 0 < answer.n == self._number):
+                return answer
+
+    def close(self) -> None:
+        """End the process with all that it and its forks have started."""
+        if not self._runs:
+            return
+        self._runs = False
+        started: list[psutil.Process] = []
+        with suppress(psutil.Error):
+            started = psutil.Process(self._process.pid).children(recursive=True)
+        for number in (signal.SIGTERM, signal.SIGCONT):  # it may have been stopped
+            self._process.send_signal(number)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(LONGEST_CLOSE)
+        with suppress(ProcessLookupError, PermissionError):  # macOS refuses where all of them have ended
+            os.killpg(self._process.pid, signal.SIGKILL)
+        for each in started:
+            with suppress(psutil.Error):
+                each.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            assert stream is not None
+            stream.close()
+
+
+def _name_of(status: int) -> str:
+    return signal.Signals(-status).name if status < 0 else f"exit code {status}"
+
+
+@contextmanager
+def started(programs: Sequence[Program], core: int | None = None, *, draws_pages: bool = True) -> Iterator[list[Process]]:
+    """Yield a process of each side that has imported torch and the suites.
+
+    core : to which they are pinned then; they import on all cores of its memory
+    draws_pages : whether the page cache is drawn anew, for what is measured
+
+    Raises SideFailed for a side that cannot import them.
+    """
+    folders = {program.torch.resolve() for program in programs}
+    for folder in folders if draws_pages and (len(programs) == 1 or len(folders) > 1) else ():
+        forget_pages(folder)  # what the page cache does with one torch, it does to all sides
+    by_number: dict[int, Process] = {}
+    with temporary_folder() as temporary:
+        try:
+            for number in shuffled(range(len(programs))):
+                cores = _cores_beside(core) if core is not None else ()
+                by_number[number] = Process(programs[number], temporary / str(number), cores)
+            processes = [by_number[number] for number in range(len(programs))]
+            for process in processes:
+                process.wait()
+                process.pin({core} if core is not None else ())
+            yield processes
+        finally:
+            for process in by_number.values():
+                process.close()
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Yield a new folder, which is removed at the end; first remove those of programs that were killed: nothing has them locked."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            if folder.stat().st_mtime > time() - NEW_SECONDS:
+                continue
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                flock(descriptor, LOCK_EX | LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(descriptor)
+    # what a killed benchmark has started may still write into the folder
+    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as folder_name:
+        descriptor = os.open(folder_name, os.O_RDONLY)
+        try:
+            flock(descriptor, LOCK_EX | LOCK_NB)
+            yield Path(folder_name)
+        finally:
+            os.close(descriptor)
+
+
+def usable_cores() -> list[int | None]:
+    """Return the cores that this process may use; None for one that cannot be chosen."""
+    return [*sorted(os.sched_getaffinity(0))] if hasattr(os, "sched_getaffinity") else [None]
+
+
+def _cores_beside(core: int) -> set[int]:
+    """Return the cores of this process that have the same memory as a core: elsewhere, what a process imports would be far from it."""
+    usable = os.sched_getaffinity(0)
+    for path in Path("/sys/devices/system/node").glob("node*/cpulist"):
+        parts = [part.partition("-") for part in kernel_text(path).split(",")]
+        of_node = {number for first, _, last in parts if first for number in range(int(first), int(last or first) + 1)}
+        if core in of_node:
+            return usable & of_node
+    return usable
+
+
+def forget_pages(folder: Path) -> None:
+    """Drop the libraries of a torch from the page cache, where no process maps them."""
+    if not hasattr(os, "posix_fadvise"):
+        return
+    for path in (*folder.glob("lib/*.so*"), *folder.glob("*.so")):
+        with suppress(OSError), path.open("rb") as library:
+            os.posix_fadvise(library.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def shuffled(members: Any) -> list[Any]:
+    """Return some things in random order."""
+    order = [*members]
+    return chance.sample(order, len(order))

@@ -1,0 +1,198 @@
+"""The documents as pages, and the first page in Japanese."""
+
+import re
+
+import pytest
+
+from tensorcopy import files
+from tensorcopy.copying import pages
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.site import build, facts
+from tests import launch_files
+from tests.conftest import ROOT
+from tests.site import world
+from tests.site.reading import Element, read, target
+
+GUIDE = """# How `x` is copied
+
+See [the index](index.md), [below](#second-part), [a file](../README.md), [a host](https://example.org/a) and [no page](findings.md).
+
+<b>bold</b> & `<i>code</i>` <script>alert(1)</script>
+
+| a | b |
+|---|--:|
+| 1 | 2 |
+
+```python
+x = "<tag>"
+```
+
+```
+>>> x.clone()
+```
+
+![The method <clone>](drawings/clone.svg)
+
+## Second part
+## Third part
+## Fourth part
+## Fifth part
+"""
+
+
+def documents(source="https://github.com/o/t", **docs: str) -> dict[str, str]:
+    """Return the files of a site without results and with these documents."""
+    site = facts.site(shipped(), (), docs={"index": "# Index", "findings": "# Findings", **docs}, source=source)
+    return dict(build.files(site))
+
+
+def test_a_document_is_a_page_whose_links_lead_to_pages_and_files():
+    page = read(documents(guide=GUIDE)["docs/guide.html"])
+    hrefs = {link.text: link.attributes.get("href") for link in page.first("article").all("a")}
+    assert hrefs["the index"] == "index.html"
+    assert target("docs/guide.html", hrefs["below"]) == ("docs/guide.html", "second-part")
+    assert hrefs["a file"] == "https://github.com/o/t/blob/HEAD/README.md"
+    assert hrefs["a host"] == "https://example.org/a"
+    assert hrefs["no page"] == "https://github.com/o/t/blob/HEAD/docs/findings.md"
+    assert page.first("title").text == "How x is copied · tensorcopy"
+    contents = page.first("nav.contents").all("a")
+    assert [link.text for link in contents] == ["Second part", "Third part", "Fourth part", "Fifth part"]
+    assert page.by_id(str(contents[0].attributes["href"])[1:]).tag == "h2"
+    assert "docs/findings.html" not in documents(guide=GUIDE)
+
+
+def test_where_no_repository_is_known_a_link_to_its_files_is_text():
+    page = read(documents(source="", guide=GUIDE)["docs/guide.html"]).first("article")
+    assert {link.text for link in page.all("a") if link.attributes.get("href")} == {"the index", "below", "a host"}
+    assert "a file" in page.text
+
+
+def test_html_in_a_document_stays_text():
+    """Its code too, and what it says of a picture."""
+    page = documents(guide=GUIDE)["docs/guide.html"]
+    article = read(page).first("article")
+    assert "<b>bold</b> & <i>code</i> <script>alert(1)</script>" in article.text
+    assert not article.all("b")
+    assert not article.all("script")
+    assert '"<tag>"' in article.text
+    assert article.all("pre span"), "code is highlighted"
+    assert not [each for each in read(page) if "style" in each.attributes]
+    assert "<clone>" not in page
+
+
+DEAD = {
+    "a page": "[x](nowhere.html)",
+    "a heading of it": "[x](#nowhere)",
+    "a heading of another": "[x](index.md#nowhere)",
+    "a heading of one that is no page": "[x](findings.md#nowhere)",
+    "in a list": "- a\n- [x](#nowhere)",
+    "in a table": "| a |\n|---|\n| [x](#nowhere) |",
+}
+
+
+@pytest.mark.parametrize("text", DEAD.values(), ids=DEAD)
+def test_a_dead_link_is_an_error(text):
+    """Also in a document that is no page."""
+    for name in ("guide", "contributing"):
+        with pytest.raises(TensorcopyError, match="dead link"):
+            documents(**{name: f"# Title\n\n{text}"})
+
+
+def test_a_document_and_its_translation_lead_to_each_other():
+    made = documents(glossary="# Words", **{"glossary.ja": "# 用語"})
+    english, japanese = read(made["docs/glossary.html"]), read(made["docs/glossary.ja.html"])
+    assert japanese.first("html").attributes["lang"] == "ja"
+    for page, other, address in ((english, "ja", "glossary.ja.html"), (japanese, "en", "glossary.html")):
+        (link,) = (each for each in page.first("nav").all("a") if each.attributes.get("lang") == other)
+        assert link.attributes["href"] == f"../docs/{address}"
+        assert {each.attributes.get("hreflang") for each in page.all("link")} >= {other}
+
+
+def test_every_document_of_the_repository_is_read():
+    made = documents(**build.documents(ROOT))
+    assert {address for address in made if address.startswith("docs/")} == {f"docs/{name}.html" for name in pages.documents.DESCRIPTIONS}
+
+
+# Japanese
+
+NAMES = {
+    "tensorcopy",
+    "torch",
+    "PyTorch",
+    "CPU",
+    "CUDA",
+    "GPU",
+    "GitHub",
+    "English",
+    "clone",
+    "ndarray",
+    "Copy",
+    "KiB",
+    "MiB",
+    "Box",
+    "Card",
+    "requires_grad",
+    "True",
+    "False",
+}
+
+
+def texts(element: Element, language: str = "en") -> list[tuple[str, str]]:
+    """Return each text that a reader meets with its language; none of code, of drawings and of names."""
+    language = str(element.attributes.get("lang") or language)
+    found = [(language, str(element.attributes[name])) for name in ("aria-label", "data-label", "data-part") if name in element.attributes]
+    if element.tag in ("code", "svg", "script", "pre"):
+        return []
+    for child in element.children:
+        found += [(language, child)] if isinstance(child, str) else texts(child, language)
+    return found
+
+
+def english_in(page: str) -> set[str]:
+    """Return the English words of a page's Japanese texts."""
+    words = {word for language, text in texts(read(page).first("html")) if language == "ja" for word in re.findall(r"[A-Za-z_]{3,}", text)}
+    return words - NAMES
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return world.write(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture
+def used(monkeypatch):
+    """The texts that have been looked up in Japanese."""
+    texts = set()
+    translated = pages.translated
+    monkeypatch.setattr(pages, "translated", lambda language, text, **values: (texts.add(text), translated(language, text, **values))[1])
+    return texts
+
+
+def test_the_japanese_first_page_has_no_english_text(folder):
+    """But code, names, and what is marked as English."""
+    for options in ({}, {"own": "box"}, {"own": "card"}):
+        assert english_in(world.files_of(folder, **options)["ja/index.html"]) == set()
+    assert english_in(world.files_of(folder)["ja/index.html"].replace("測定方法", "how it is measured")) != set()
+
+
+def test_every_translation_is_used(folder, tmp_path, used):
+    """By pages with and without results, failures, changes and a machine of one's own."""
+    problem = TensorcopyError("a launch cannot be read", got="x", allowed="y", next="z")
+    launch_files.write(folder, {f"{world.GRAD} detach_clone {world.SMALL} True": {"2.15.0": 3.0}}, machine="vm")
+    launch_files.write_counts(folder, "2.15.0", {}, methods=world.methods("cpu"), machine="vm")
+    few = {f"{world.COPY} {method} 128": world.times(2.0, 2.0) for method in ("detach_clone", "tensor")}
+    launch_files.write(tmp_path / "few", few, launches=3, noise=0.3)
+    slower = {
+        f"{world.COPY} {method} 16": world.times(1.0, 1.2, 1.2, 1.2) for method in world.CODES if "numpy" not in method and method != "cpu"
+    }
+    back = {f"{world.COPY} tensor 128": world.times(2.0, 2.0, 1.93, 2.0)}
+    back[f"{world.COPY} tensor 16"] = {"2.12.1": 2.0, "2.14.1": 1.93, "2.15.0": 2.0}  # another release before the gain
+    launch_files.write(tmp_path / "back", {**slower, **back}, noise=0.001)
+    for name in ("few", "back"):
+        launch_files.write_counts(tmp_path / name, "2.15.0", {}, methods=world.methods("cpu"))
+    shown = [(folder, {"own": "vm"}), (folder, {"own": "box", "problems": [problem]})]
+    for results, options in (*shown, *((tmp_path / name, {}) for name in ("few", "back", "none"))):
+        world.files_of(results, docs=build.documents(ROOT), **options)
+    known = files.read_toml(ROOT / "tensorcopy" / "copying" / "pages" / "ja.toml").keys()
+    assert known - used == set()

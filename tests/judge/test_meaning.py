@@ -1,0 +1,157 @@
+"""What a change of a time means: new or back to an earlier level, taken back, and with which instructions."""
+
+import json
+import shutil
+from math import log
+
+import pytest
+
+from tensorcopy.campaign import NO_RULES
+from tensorcopy.judge import case_history, meaning
+from tensorcopy.judge.meaning import OpenSince
+from tensorcopy.judge.paired import Verdict
+from tensorcopy.results.cases import counted_case
+from tests import launch_files
+from tests.conftest import ROOT
+
+RELEASES = ["2.11.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0"]
+TIME, COUNT = "copies.BySize.time_copy clone_detach 128", "instructions.BySize.track_instructions clone_detach 128 False"
+
+
+def histories(folder, times, counts=(), **options):
+    """Return the history of a case with these microseconds by release, the newest last, and that of its instructions."""
+    releases = RELEASES[-len(times) :]
+    launch_files.write(folder, {TIME: {release: time for release, time in zip(releases, times) if time is not None}}, **options)
+    for release, count in zip(releases, counts):
+        if count:
+            launch_files.write_counts(folder, release, {COUNT: count})
+    found = case_history.joined([sorted(launch_files.load(folder), key=lambda result: RELEASES.index(result.version))], NO_RULES)
+    return found[launch_files.case(TIME)], found.get(launch_files.case(COUNT))
+
+
+# microseconds and instructions with each release, the newest last, and what else differs; of the newest: whether it is back
+BACK = {
+    "what was gained is lost": ([2.0, 1.93, 2.0], (), {}, True),
+    "with as many instructions": ([2.0, 1.93, 2.0], (1000, 990, 1000), {}, True),
+    "with 0.9 % more instructions": ([2.0, 1.93, 2.0], (1000, 990, 1009), {}, True),
+    "with fewer instructions": ([2.0, 1.93, 2.0], (1000, 950, 960), {}, True),
+    "and is still faster than before": ([2.0, 1.75, 1.82], (), {}, True),
+    "where only the newest was counted": ([2.0, 1.93, 2.0], (None, None, 1500), {}, True),
+    "after a release without a time": ([2.0, None, 1.93, 2.0], (), {}, True),
+    "with 1.1 % more instructions": ([2.0, 1.93, 2.0], (1000, 990, 1011), {}, False),
+    "nothing was gained": ([2.0, 2.0, 2.08], (), {}, False),
+    "something was lost before": ([2.0, 2.08, 2.16], (), {}, False),
+    "gained earlier than with the release before": ([2.0, 1.93, 1.93, 2.0], (), {}, False),
+    "slower than before it was gained": ([2.0, 1.98, 2.07], (), {"noise": 0.001}, False),
+    "perhaps slower than before it was gained": ([2.0, 1.97, 2.059], (), {}, False),
+    "nothing is lost": ([2.0, 1.93, 1.93], (), {}, False),
+    "there is no release before the gain": ([1.93, 2.0], (), {}, False),
+    "by more than layouts of a binary differ": ([2.0, 1.85, 1.96], (), {}, False),
+    "a loss that is not significant": ([2.0, 1.93, 2.0], (), {"noise": 0.02, "launches": 3}, False),
+    "a loss from two launches": ([2.0, 1.93, 2.0], (), {"launches": 2}, False),
+}
+
+
+@pytest.mark.parametrize(("times", "counts", "options", "is_back"), BACK.values(), ids=BACK)
+def test_a_slowdown_is_back_only_where_every_condition_holds(tmp_path, times, counts, options, is_back):
+    history, instructions = histories(tmp_path, times, counts, **options)
+    assert meaning.is_back(history, len(history.values) - 1, instructions) is is_back
+
+
+def test_a_gain_counts_whose_whole_interval_is_one_though_among_many_it_would_not_be_significant(tmp_path):
+    """The rule asks for the interval of the case alone: 2 % is below the margin, and its loss with more is not."""
+    history, _ = histories(tmp_path, [2.0, 1.95, 2.015], noise=0.001)
+    assert history.neighbours[1].verdict is Verdict.UNCHANGED
+    assert history.neighbours[1].interval[1] < 1
+    assert meaning.is_back(history, 2, None)
+
+
+# microseconds by release; the index of the change, and the release that took it back
+TAKEN_BACK = {
+    "a slowdown by the next release": ([2.0, 2.2, 2.0], 1, "2.15.0"),
+    "by the first of several": ([2.0, 2.2, 2.2, 2.0, 2.0], 1, "2.14.1"),
+    "by a faster one": ([2.0, 2.2, 1.5], 1, "2.15.0"),
+    "not in part": ([2.0, 2.4, 2.2], 1, ""),
+    "a gain by a slower release": ([2.0, 1.8, 2.0], 1, "2.15.0"),
+    "a gain by a much slower one": ([2.0, 1.8, 2.5], 1, "2.15.0"),
+    "a gain that grew": ([2.0, 1.8, 1.6], 1, ""),
+    "after a release without a time": ([2.0, 2.2, None, 2.0], 1, "2.15.0"),
+    "what is no change": ([2.0, 2.0, 2.0], 1, ""),
+    "the first release is no change": ([2.0, 2.2, 2.0], 0, ""),
+}
+
+
+@pytest.mark.parametrize(("times", "index", "release"), TAKEN_BACK.values(), ids=TAKEN_BACK)
+def test_a_change_is_taken_back_by_the_first_release_that_is_not_worse(tmp_path, times, index, release):
+    history, _ = histories(tmp_path, times)
+    assert meaning.taken_back(history, index) == release
+
+
+SINCE = {
+    "with the newest release": ([2.0, 2.0, 2.2], OpenSince.NEW),
+    "with an earlier one": ([2.0, 2.2, 2.2], OpenSince.RECENT),
+    "nothing but a gain that is lost": ([2.0, 1.93, 2.0], OpenSince.BACK),
+    "with an earlier one, and a gain that is lost": ([1.5, 2.0, 1.93, 2.0], OpenSince.RECENT),
+    "with two releases": ([1.5, 2.0, 2.2], OpenSince.NEW),
+}
+
+
+@pytest.mark.parametrize(("times", "since"), SINCE.values(), ids=SINCE)
+def test_an_open_case_is_as_old_as_its_last_slowdown_that_is_news(tmp_path, times, since):
+    history, instructions = histories(tmp_path, times)
+    assert meaning.open_since(case_history.standing(history), instructions) is since
+
+
+def test_a_slowdown_eight_releases_ago_is_older(tmp_path):
+    """Of the last eight, with the newest, it is recent."""
+    releases = ["2.6.0", "2.7.1", "2.8.0", "2.9.1", "2.10.0", *RELEASES]
+    for index, since in ((1, OpenSince.OLDER), (2, OpenSince.RECENT)):
+        folder = tmp_path / str(index)
+        launch_files.write(folder, {TIME: {release: 2.0 if place >= index else 1.8 for place, release in enumerate(releases)}})
+        results = sorted(launch_files.load(folder), key=lambda result: releases.index(result.version))
+        history = case_history.joined([results], NO_RULES)[launch_files.case(TIME)]
+        assert meaning.open_since(case_history.standing(history), None) is since
+
+
+@pytest.mark.parametrize(("ratio", "same"), [(1.0, True), (1.0099, True), (0.9902, True), (1.0101, False), (0.989, False)])
+def test_instructions_are_the_same_within_one_percent(ratio, same):
+    assert meaning.are_same(ratio) is same
+
+
+def test_instructions_are_compared_only_where_both_releases_were_counted(tmp_path):
+    _, instructions = histories(tmp_path, [2.0, 2.0, 2.2], (None, 1000, 1100))
+    assert meaning.count_ratio(instructions, "2.14.1", "2.15.0") == pytest.approx(1.1)
+    assert meaning.count_ratio(instructions, "2.13.0", "2.15.0") is None
+    assert meaning.count_ratio(None, "2.14.1", "2.15.0") is None
+
+
+@pytest.mark.slow
+def test_no_planted_slowdown_of_ten_percent_is_back(tmp_path):
+    """Into every case of the shipped results' newest release, 14 of which are back as they are: a looser rule hid 231 of 371."""
+    folder = tmp_path / "epyc-2core"
+    shutil.copytree(ROOT / "results" / "epyc-2core", folder)
+
+    def back() -> tuple[int, int]:
+        """Return how many cases are back, and how many are slower by 5 % and more."""
+        results = [each for each in launch_files.load(tmp_path) if each.environment == "py3.11-cuda" and each.release]
+        cases = case_history.joined([sorted(results, key=lambda each: [*map(int, each.version.split("."))])], NO_RULES)
+        timed = {case: each for case, each in cases.items() if case.spec.timed}
+        newest = {case: (each, len(each.values) - 1, cases.get(counted_case(case))) for case, each in timed.items()}
+        changes = [each.neighbours.get(index) for each, index, _ in newest.values()]
+        slower = [each for each in changes if each and each.verdict is Verdict.SLOWER and each.ratio > 1.05]
+        return sum(meaning.is_back(*each) for each in newest.values()), len(slower)
+
+    assert back()[0] == 14
+    sha, planted = launch_files.sha_of("2.15.0"), round(1e4 * log(1.1))
+    for path in folder.glob("*.json"):
+        document = json.loads(path.read_text())
+        places = [place for place, side in enumerate(document["sides"]) if side["sha"] == sha]
+        for suite in document["suites"].values():
+            for row in suite.get("rows", {}).values():
+                for place in places:
+                    if row["effects"][place] is not None:
+                        row["effects"][place] += planted
+        path.write_text(json.dumps(document))
+    hidden, slower = back()
+    assert slower > 200
+    assert hidden == 0

@@ -1,0 +1,823 @@
+"""Which launches a run takes, resumes and counts, through its commands and files.
+
+The launches here are real files, made at once by a stand-in for the processes; tests/measure/test_launch.py has the processes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from math import exp
+from pathlib import Path
+from random import Random
+from threading import Barrier
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from msgspec import UNSET
+
+from tensorcopy import configuration
+from tensorcopy.campaign import Campaign
+from tensorcopy.cli import main
+from tensorcopy.configuration import Paths
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.errors import DiskError, TensorcopyError
+from tensorcopy.measure import launch, run, sides
+from tensorcopy.measure.launch import Benchmark, Turns
+from tensorcopy.measure.plan import Request
+from tensorcopy.measure.process import Program, SideFailed
+from tensorcopy.measure.sides import Opened, Side
+from tensorcopy.releases import environments, interpreters, release_table
+from tensorcopy.results import launches
+from tensorcopy.results.launches import Launch
+from tensorcopy.worker import hardware, nvidia
+from tensorcopy.worker.devices import cpu_model
+from tensorcopy.worker.nvidia import Gpu
+from tests import launch_files
+from tests.conftest import ROOT
+from tests.launch_files import PROVENANCE
+from tests.repositories import commit_all, sha
+from tests.repositories import run as run_git
+
+OLD_GPU = Gpu("NVIDIA H200", "550.54.14", 2**37, 0.0, (), 345, 1980, 31, True, (), False, capability=(9, 0))
+BY_SIZE, PEAK, BETWEEN = "copies.BySize.time_copy", "memory.Host.track_peak", "article.Copies.time_copy"
+CLEAR, IN_DOUBT = f"{BY_SIZE}('clone', 16)", f"{BY_SIZE}('tensor', 16)"
+SUITES = {
+    each.name: each
+    for each in (
+        Benchmark(BY_SIZE, "4", ["method", "numel"], [["'clone'", "'tensor'"], ["16"]]),
+        Benchmark("copies.Latency.time_copy", "4", ["method", "numel", "device"], [["'clone'"], ["16"], ["'cuda'"]]),
+        Benchmark(PEAK, "1", ["method"], [["'clone'"]], "bytes", "track"),
+    )
+}
+BEGIN = datetime(2026, 11, 21, 8, tzinfo=timezone.utc)
+DESCRIBED = ("name", "type", "unit", "version", "params", "param_names", "timeout", "setup_cache_key", "setup_cache_timeout")
+
+
+class Machine:
+    """A machine that takes a launch at once, and a minute of its clock."""
+
+    def __init__(self) -> None:
+        self.now, self.suites = 1000.0, {**SUITES}
+        self.taken: list[tuple[list[str], list[str]]] = []  # by launch the releases and Pythons of its sides, and its cases
+        self.counted: list[str] = []  # the release of each launch of counts
+        self.cores: list[int | None] = []  # to which launches are pinned
+        self.brings = ""  # whatever a launch is asked for, "" for that
+        self.fails: dict[str, TensorcopyError] = {}  # by release, when its environment is opened
+        self.broken: dict[str, str] = {}
+        self.cannot_start = ""
+        self.failing: Collection[str] = ()  # cases
+        self.accelerators: dict[str, str] = {}
+        self.cpu = cpu_model()
+        self.before_a_launch: Callable[..., object] = lambda *arguments: None  # of its core, and the function that reports its progress
+        self.chance = Random(0)
+        # of a call of a release in a launch
+        self.seconds: Callable[[str, int], float] = lambda version, number: 1e-6 * (1 + self.chance.gauss(0, 1e-4))
+        self.noise: dict[str, float] = {}  # of a case besides, by its name
+
+    def opened(self, side: Side, own: Campaign, paths: Paths, needs: str = "") -> Opened:
+        version = side.release.version
+        if version in self.fails:
+            raise self.fails[version]
+        if not side.interpreter:
+            side.path(own, paths).mkdir(parents=True, exist_ok=True)
+            (side.path(own, paths) / environments.COMPLETE).touch()
+        provenance = {**PROVENANCE, "torch": f"{version}+cu1", "torch_sha": side.release.sha, "python": f"{side.python}.7"}
+        provenance |= {"identity": hardware.identity(), "accelerators": self.accelerators, "cpu": self.cpu}
+        described = [{name: getattr(each, name) for name in DESCRIBED} for each in self.suites.values()]
+        report = {"provenance": provenance, "torch_folder": f"/torch/{version}", "methods": {"clone": launch_files.observed()}}
+        return Opened(Program(side.place, Path("python"), Path("suites"), provenance=provenance), report, described, self.broken)
+
+    def change(self, **fields: Any) -> None:
+        """Let the suite by size differ in these fields from now on."""
+        self.suites[BY_SIZE] = replace(self.suites[BY_SIZE], **fields)
+
+    def take(
+        self,
+        programs: Sequence[Program],
+        name: str,
+        cases: Collection[str],
+        *,
+        reference: int | None,
+        core: int | None,
+        report_progress: Any,
+    ) -> tuple[Launch, list[str]]:
+        self.before_a_launch(core, report_progress)
+        names = [self.name_of(program) for program in programs]
+        for each, program in zip(names, programs):
+            if each == self.cannot_start:
+                raise SideFailed(program, "no libtorch")
+        wanted = cases
+        if self.brings:
+            wanted = [text for suite in self.suites.values() for text in suite.names if self.brings in text]
+        suites = launch.selected(self.suites, wanted, timed=True)
+        self.now += 60
+        self.cores.append(core)
+        number = len(self.taken)
+        self.taken.append((names, sorted(text for suite in suites.values() for text in suite.selected)))
+        by_case = {
+            (suite.name, index): self.turns(names, number, text) for suite in suites.values() for text, index in suite.selected.items()
+        }
+        of = launch.stored(suites, by_case)
+        began = self.beginning(number)
+        return launch.document(programs, name, began, kind="times", suites=of, reference=UNSET if reference is None else reference), []
+
+    def count(
+        self, program: Program, name: str, cases: Collection[str], *, observed: Mapping[str, Any], **_: Any
+    ) -> tuple[Launch, list[str]]:
+        self.counted.append(self.name_of(program).partition("@")[0])
+        suites = launch.selected(self.suites, cases, timed=False)
+        stored = {suite.name: suite.stored() for suite in suites.values()}
+        for each, suite in stored.items():
+            suite.values.update({str(index): 4096.0 for index in suites[each].selected.values()})
+        began = self.beginning(len(self.counted))
+        return launch.document([program], name, began, kind="counts", suites=stored, methods=dict(observed["methods"])), []
+
+    @staticmethod
+    def name_of(program: Program) -> str:
+        return f"{program.provenance['torch'].partition('+')[0]}@{program.place[1][2:].partition('-')[0]}"
+
+    @staticmethod
+    def beginning(minutes: int) -> Any:
+        """Return when a launch began: in this order, which those of one second do not have."""
+        began = BEGIN + timedelta(minutes=minutes)
+        return SimpleNamespace(time=began, ended=lambda: began + timedelta(seconds=1))
+
+    def turns(self, names: list[str], number: int, case: str) -> list[Turns]:
+        if case in self.failing:
+            return [Turns(failed="RuntimeError: no kernel") for _ in names]
+        noise = self.noise.get(case, 0)
+        return [Turns([self.seconds(each, number) * exp(self.chance.gauss(0, noise))] * 3, 100) for each in names]
+
+    @property
+    def sides(self) -> list[list[str]]:
+        """The sides of each launch."""
+        return [names for names, _ in self.taken]
+
+
+@pytest.fixture
+def machine(every_python, tmp_path, monkeypatch) -> Machine:
+    """A machine without results, whose checkout is the current folder."""
+    made = Machine()
+    shutil.copy(ROOT / "asv.conf.json", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(sides, "opened", made.opened)
+    monkeypatch.setattr(launch, "take", made.take)
+    monkeypatch.setattr(launch, "count", made.count)
+    for module in ("measure.run", "cli.measure", "cli.compare"):
+        monkeypatch.setattr(f"tensorcopy.{module}.monotonic", lambda: made.now)
+    monkeypatch.setattr(run.platform, "node", lambda: "box")
+    monkeypatch.setattr(hardware, "missing_valgrind", lambda: "no valgrind here")
+    monkeypatch.setattr(environments, "gigabytes", lambda *arguments: 0)  # whatever this machine's disk has
+    return made
+
+
+def measure(*arguments: str) -> int:
+    return main(["measure", *arguments])
+
+
+def stored(folder: str = "results/box") -> list[Launch]:
+    return [launches.read(path) for path in sorted(Path(folder).glob("*.json"))]
+
+
+# which sides, and how many launches
+
+
+def test_every_release_of_a_python_is_a_side_beside_the_reference(machine, capsys):
+    """Which joins both Pythons. Whose launch is next is a matter of chance; each Python has a history of its own."""
+    assert measure("2.5.1..2.7.1", "2.6.0..2.7.1@3.9", "--launches", "3", "--bench", "BySize") == 0
+    newer, older = ["2.5.1@3.11", "2.6.0@3.11", "2.7.1@3.11", "2.8.0@3.11"], ["2.6.0@3.9", "2.7.1@3.9", "2.8.0@3.11"]
+    assert Counter(map(tuple, machine.sides)) == {tuple(newer): 3, tuple(older): 3}
+    assert {tuple(machine.sides[number]) for number in (0, 1)} == {tuple(newer), tuple(older)}  # no group has two before another has one
+    folders = sorted(path.name for path in Path("results").iterdir())
+    assert len(folders) == 2
+    reference = release_table.load().find(sides.REFERENCE).sha
+    of_times = [each for folder in folders for each in stored(f"results/{folder}") if each.kind == "times"]
+    assert {each.sides[each.reference].sha for each in of_times} == {reference}
+    printed = capsys.readouterr().out
+    assert f"5 releases with 3 launches each, in {', '.join(f'results/{folder}' for folder in folders)}" in printed
+    assert printed.count("a new history begins: ") == 2
+
+
+def test_resuming_is_counting(machine, capsys):
+    """The same command takes what is missing; more launches, or a release more, only the difference."""
+    assert measure("2.14.1..2.15.0", "--launches", "3", "--for", "2m") == 0
+    assert "stopped at the end of its time: 1 launch left; the same command takes them" in capsys.readouterr().out
+    assert len(machine.taken) == 2
+    for wanted, expected in (("3", 3), ("3", 3), ("5", 5)):
+        assert measure("2.14.1..2.15.0", "--launches", wanted) == 0
+        assert len(machine.taken) == expected
+    assert measure("2.13.0..2.15.0", "--launches", "5") == 0
+    assert len(machine.taken) == 10
+
+
+@pytest.mark.parametrize("change", [{"version": "5"}, {"unit": "another"}, {"params": [["'clone'", "'tensor'", "'new'"], ["16"]]}])
+def test_a_launch_does_not_count_for_another_form_of_its_suite(machine, change):
+    """Its values would be in no history; nor for a case that it did not have."""
+    for expected in (2, 4, 4):
+        assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
+        assert len(machine.taken) == expected
+        machine.change(**change)
+
+
+def test_launches_of_one_case_do_not_count_as_those_of_all(machine):
+    """And the case that has enough is not taken again."""
+    assert measure("2.15.0", "--launches", "2", "--bench", "(?i)'CLONE'") == 0
+    assert measure("2.15.0", "--launches", "2") == 0
+    assert [cases for _, cases in machine.taken] == [[CLEAR]] * 2 + [[IN_DOUBT]] * 2
+
+
+def test_launches_of_another_processor_do_not_count(machine, capsys):
+    """They are of another history."""
+    assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
+    machine.cpu = "Another 1"
+    assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
+    assert len(machine.taken) == 4
+    assert "in results/box-2" in capsys.readouterr().out
+    assert measure("2.15.0", "--launches", "3", "--history", "box") == 2
+    assert "the history box is of another experiment" in capsys.readouterr().err
+
+
+def test_a_new_release_is_measured_beside_the_reference_and_its_neighbours(machine):
+    """NEW: those that are newer than any measured one, and two before them; on a machine without results the newest two."""
+    rows = [release.version for release in release_table.load()]
+    assert measure("NEW", "--launches", "1", "--no-counts") == 0
+    assert machine.sides.pop() == [*(f"{version}@3.11" for version in rows[-2:]), "2.8.0@3.11"]
+    shutil.rmtree("results")
+    assert measure(rows[-3], "--launches", "1", "--no-counts") == 0
+    assert measure("NEW", "--launches", "1", "--no-counts") == 0
+    assert machine.sides[-1] == [*(f"{version}@3.11" for version in rows[-4:]), "2.8.0@3.11"]
+
+
+def test_the_article_s_sizes_are_timed_with_the_newest_release_alone(machine, capsys):
+    """In launches beside the reference, which are missing from no other release; they count as none of the history."""
+    assert measure("2.14.1..2.15.0", "--launches", "2", "--no-counts") == 0
+    machine.suites[BETWEEN] = replace(SUITES[BY_SIZE], name=BETWEEN)
+    assert measure("2.13.0..2.14.1", "--launches", "2", "--no-counts") == 0
+    assert machine.sides == [["2.14.1@3.11", "2.15.0@3.11", "2.8.0@3.11"]] * 2 + [["2.13.0@3.11", "2.14.1@3.11", "2.8.0@3.11"]] * 2
+    for _ in range(2):
+        assert measure("--launches", "2", "--no-counts", "2.14.1..2.15.0") == 0
+        assert machine.taken[4:] == [(["2.15.0@3.11", "2.8.0@3.11"], [f"{BETWEEN}('{name}', 16)" for name in ("clone", "tensor")])] * 2
+    assert "2 launches of 2 sides" in capsys.readouterr().out
+    assert measure("2.15.0", "--launches", "3", "--no-counts", "--bench", "article") == 0
+    assert len(machine.taken) == 7
+    assert "1 release with 3 launches each, in results/box" in capsys.readouterr().out
+    machine.fails["2.15.0"] = TensorcopyError("it is broken", got="", allowed="", next="")
+    assert measure("2.14.1..2.15.0", "--launches", "5", "--no-counts") == 2
+    assert all(BETWEEN not in text for _, texts in machine.taken[7:] for text in texts)
+
+
+def test_the_reference_gets_the_launches_that_it_is_asked_for(machine):
+    """Also where the other releases have theirs, without it."""
+    machine.cannot_start = "2.8.0@3.11"
+    assert measure("2.15.0", "--launches", "2", "--no-counts") == 2
+    machine.cannot_start = ""
+    assert measure("2.8.0", "2.15.0", "--launches", "2", "--no-counts") == 0
+    assert machine.sides == [["2.15.0@3.11"]] * 2 + [["2.15.0@3.11", "2.8.0@3.11"]] * 2
+
+
+@pytest.mark.parametrize("start", [0, 3])
+def test_shards_divide_the_missing_launches(machine, start):
+    """Each on a machine of its own, whose folder has what was there before."""
+    if start:
+        measure("2.15.0", "--launches", str(start), "--no-counts")
+    if Path("results").exists():
+        shutil.copytree("results", "before")
+    counts = []
+    for number in (1, 2, 3):
+        shutil.rmtree("results", ignore_errors=True)
+        if start:
+            shutil.copytree("before", "results")
+        already = len(machine.taken)
+        assert measure("2.15.0", "--launches", "10", "--no-counts", "--shard", f"{number}/3") == 0
+        counts.append(len(machine.taken) - already)
+    assert sum(counts) == 10 - start
+    assert max(counts) - min(counts) <= 1
+
+
+def test_groups_for_a_small_disk_share_the_reference_and_a_neighbour(machine):
+    """Every two neighbours are in one launch, by itself or with the reference, which counts as one of the environments.
+
+    What the next group lacks is removed: not the reference, and none when the time ends before its group does.
+    """
+    folder, there = configuration.paths().environments, list[set[str]]()
+
+    def installed() -> set[str]:
+        return {path.name.partition("-")[0] for path in folder.glob("[0-9]*")}
+
+    machine.before_a_launch = lambda *_: there.append(installed())
+    versions = [release.version for release in release_table.load()][-5:]
+    arguments = [f"{versions[0]}..{versions[-1]}", "--launches", "2", "--environments", "4", "--no-counts"]
+    newer, older = {*versions[2:], "2.8.0"}, {*versions[:3], "2.8.0"}
+    assert measure(*arguments, "--for", "1m") == 0
+    assert installed() == newer
+    assert measure(*arguments) == 0
+    assert installed() == {"2.8.0"}
+    assert there == [newer, newer, older, older]
+    machine.taken.clear()
+    assert measure(*arguments[:1], "--launches", "3", "--environments", "2", "--no-counts") == 0
+    of_one_group = [version for version in reversed(versions) if version != versions[2]]  # which has four already
+    assert [names[0] for names in machine.sides] == [f"{version}@3.11" for version in of_one_group]
+
+
+# precision decides
+
+
+def test_inexact_cases_get_as_many_launches_again(machine, capsys):
+    """Whatever their difference is. What was taken is not taken again, and exact ones get no more."""
+    machine.noise = {IN_DOUBT: 0.05}
+    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts") == 0
+    assert [cases for _, cases in machine.taken] == [[CLEAR, IN_DOUBT]] * 4 + [[IN_DOUBT]] * 4
+    assert {tuple(names) for names in machine.sides} == {("2.14.1@3.11", "2.15.0@3.11", "2.8.0@3.11")}
+    printed = capsys.readouterr().out
+    assert "4 launches of 3 sides: about 1 min; then up to as many again of the cases that are not exact enough" in printed
+    assert "1 case not exact enough after 4 launches: copies.BySize tensor numel=16" in printed
+    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts") == 0
+    assert len(machine.taken) == 8
+    machine.noise = {}
+    assert measure("2.7.1", "--launches", "4", "--no-counts") == 0
+    assert len(machine.taken) == 12
+
+
+def test_a_run_that_ends_in_its_second_stage_keeps_the_first_and_goes_on(machine):
+    """A launch of all cases is one, whether or not that of some follows."""
+    machine.noise = {IN_DOUBT: 0.05}
+    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts", "--for", "6m") == 0
+    assert [len(cases) for _, cases in machine.taken] == [2] * 4 + [1] * 2
+    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts") == 0
+    assert [len(cases) for _, cases in machine.taken] == [2] * 4 + [1] * 4
+
+
+@pytest.mark.parametrize(
+    ("difference", "noise", "budget", "expected", "verdict"),
+    [(1.1, 0.002, "1h", 8, "1 of 1 case slower"), (1.0, 0.002, "1h", 8, "1 unchanged"), (1.02, 0.1, "9m", 9, "1 undecided")],
+    ids=["slower", "unchanged", "undecided when the time is over"],
+)
+def test_two_releases_are_compared_now_until_every_case_is_exact(machine, capsys, difference, noise, budget, expected, verdict):
+    """In launches of both and nothing else, of the selected cases; results have none of them."""
+    chance = Random(4)
+    machine.seconds = lambda version, number: 1e-6 * (difference if "2.15" in version else 1.0) * (1 + chance.gauss(0, noise))
+    assert main(["compare", "2.14.1", "2.15.0", "--now", "--case", "tensor", "--for", budget]) == 0
+    assert machine.taken == [(["2.14.1@3.11", "2.15.0@3.11"], [IN_DOUBT])] * expected
+    assert verdict in capsys.readouterr().out
+    assert not Path("results").exists()
+
+
+def test_what_is_inexact_alone_is_timed_further(machine, capsys):
+    """By twice as many launches at each stage; the cases that are exact keep theirs."""
+    machine.noise[IN_DOUBT] = 0.2
+    machine.seconds = lambda version, number: 1e-6 * (1.3 if "2.15" in version else 1.0) * (1 + machine.chance.gauss(0, 0.002))
+    assert main(["compare", "2.14.1", "2.15.0", "--now", "--for", "13m"]) == 0
+    assert [cases for _, cases in machine.taken] == [[CLEAR, IN_DOUBT]] * 8 + [[IN_DOUBT]] * 5
+    printed = capsys.readouterr().out
+    assert "1 of 2 cases slower" in printed
+    assert "1 undecided" in printed
+
+
+def test_a_case_that_is_exact_enough_for_a_margin_gets_no_more(machine):
+    """Half of its interval is half of the margin, at most."""
+    machine.seconds = lambda version, number: 1e-6 * (1 + machine.chance.gauss(0, 0.03))
+    assert main(["compare", "2.14.1", "2.15.0", "--now", "--case", "tensor", "--margin", "40", "--for", "9h"]) == 0
+    assert len(machine.taken) == 8
+    machine.taken.clear()
+    assert main(["compare", "2.14.1", "2.15.0", "--now", "--case", "tensor", "--margin", "2", "--for", "9h"]) == 0
+    assert len(machine.taken) == 64
+
+
+def test_no_launch_is_taken_of_one_side_of_two(machine, capsys):
+    """Where two are compared, one alone says nothing: the error of the other is told."""
+    machine.fails["2.15.0"] = TensorcopyError("no libtorch", got="a", allowed="b", next="c")
+    assert main(["compare", "2.14.1", "2.15.0", "--now"]) == 2
+    assert "no libtorch" in capsys.readouterr().err
+    machine.fails.clear()
+    machine.cannot_start = "2.15.0@3.11"
+    assert main(["compare", "2.14.1", "2.15.0", "--now"]) == 2
+    assert machine.taken == []
+
+
+def test_what_cannot_be_compared_now_is_one_line(machine, capsys):
+    for arguments, message in (
+        (["2.15.0", "2.15.0"], "nothing to compare: got 2.15.0 and 2.15.0"),
+        (["2.14.1", "2.15.0", "--case", "no such"], "nothing to measure: got no case that matches 'no such'"),
+        (["2.14.1", "x"], "unknown torch release: got 'x'"),
+    ):
+        assert main(["compare", *arguments, "--now"]) == 2
+        assert message in capsys.readouterr().err
+
+
+# counts
+
+
+def test_counts_are_taken_once_of_each_release(machine, capsys):
+    """Not with --no-counts. Where only times are selected, such a launch has what methods were observed to do."""
+    assert measure("2.14.1..2.15.0", "--launches", "1", "--no-counts") == 0
+    assert machine.counted == []
+    for selection in (("--bench", "copies"), ("--bench", "copies"), (), ()):
+        assert measure("2.14.1..2.15.0", "--launches", "1", *selection) == 0
+        assert machine.counted == ["2.14.1", "2.15.0"] * (1 if selection else 2)
+    assert len(machine.taken) == 1
+    assert measure("2.13.0", "2.8.0", "--bench", "^memory") == 0
+    assert (sorted(machine.counted[4:]), len(machine.taken)) == (["2.13.0", "2.8.0"], 1)
+    assert "2 releases counted, in results/box" in capsys.readouterr().out
+    assert measure("2.15.0", "--bench", "^memory", "--no-counts") == 2
+    assert "nothing to measure: got no timed case that matches '^memory'" in capsys.readouterr().err
+
+
+def test_a_tracked_value_is_counted_in_up_to_three_launches(machine):
+    """As many as tell how much it varies, and no more than are asked for."""
+    machine.suites["theirs.track_rate"] = Benchmark("theirs.track_rate", "1", [], [], "GB/s", "track")
+    for number, counted in ((1, 1), (2, 2), (3, 3), (5, 3)):
+        assert measure("2.15.0", "--launches", str(number)) == 0
+        assert machine.counted == ["2.15.0"] * counted
+
+
+def test_of_another_s_suite_the_least_time_is_said(machine, capsys):
+    """Its setup and its calls may take minutes, which nothing tells before."""
+    for name, kind in (("theirs.time_a", "time"), ("theirs.track_rate", "track")):
+        machine.suites[name] = Benchmark(name, "1", ["n"], [[str(number) for number in range(500)]], type=kind)
+    least = "min for 500 cases, more where setup or a call is slow"
+    assert measure("2.14.1..2.15.0", "--launches", "2", "--bench", "theirs") == 0
+    printed = capsys.readouterr().out
+    assert f"2 launches of 3 sides: at least 5 {least}; then" in printed
+    assert f"then counts of 2 releases: at least 10 {least}\n" in printed
+
+
+# what goes wrong
+
+
+def test_failing_cases_are_told_after_the_first_launch(machine, capsys):
+    """A run may take hours; also at a stop, and again until the cases are mended, which gives their suite another version."""
+    machine.failing = [IN_DOUBT]
+    line = "1 of 2 cases fails: RuntimeError: no kernel; next: --bench leaves cases out"
+    seen = []
+    machine.before_a_launch = lambda *_: seen.append(capsys.readouterr().out)
+    assert measure("2.15.0", "--launches", "2", "--no-counts") == 2
+    assert (line in seen[0], line in seen[1]) == (False, True)
+    for _ in range(2):
+        assert re.search(r"failed with torch .*: copies\.BySize tensor numel=16: RuntimeError: no kernel", capsys.readouterr().out)
+        assert measure("2.15.0", "--launches", "2", "--no-counts") == 2
+    assert len(machine.taken) == 2
+
+    def stop(*_: object) -> None:
+        if len(machine.taken) == 3:
+            capsys.readouterr()
+            raise KeyboardInterrupt
+
+    machine.before_a_launch = stop
+    with pytest.raises(KeyboardInterrupt):
+        measure("2.15.0", "--launches", "5", "--no-counts")
+    assert line in capsys.readouterr().out
+    machine.failing, machine.before_a_launch = [], lambda *_: None
+    machine.change(version="5")
+    assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
+
+
+def test_a_module_that_cannot_be_imported_does_not_stop_the_others(machine, capsys):
+    """It is named, and what it lacks; where cases are selected, it is no failure."""
+    machine.broken = {"bad": "in suites/bad.py: ModuleNotFoundError: No module named 'scipy'"}
+    assert measure("2.15.0", "--launches", "1", "--no-counts") == 2
+    assert len(machine.taken) == 1
+    printed = capsys.readouterr()
+    assert "bad of the suites cannot be measured: got in suites/bad.py: ModuleNotFoundError: No module named 'scipy'" in printed.err
+    assert 'next: requires = ["scipy"] in [project] of tensorcopy.toml' in printed.err
+    assert measure("2.15.0", "--launches", "2", "--no-counts", "--bench", "^copies") == 0
+    assert "bad of the suites cannot be measured" in capsys.readouterr().out
+    machine.suites.clear()
+    assert measure("2.15.0", "--launches", "1", "--no-counts") == 2
+    assert "bad of the suites cannot be measured" in capsys.readouterr().err
+
+
+def test_a_side_that_fails_is_left_out_and_named(machine, capsys):
+    """The others are measured without it; its error is a line, and the exit code is 2."""
+    machine.fails["2.13.0"] = TensorcopyError("torch 2.13.0 was not installed", got="nothing", allowed="a wheel", next="wait")
+    machine.cannot_start = "2.14.1@3.11"
+    assert measure("2.13.0..2.15.0", "--launches", "2", "--no-counts") == 2
+    assert machine.sides == [["2.15.0@3.11", "2.8.0@3.11"]] * 2
+    printed = capsys.readouterr().err
+    assert [text for text in ("torch 2.13.0 was not installed", "no libtorch") if printed.count(text) != 1] == []
+
+
+def test_a_launch_without_another_side_says_so(machine, capsys):
+    """As without a network, where the reference cannot be installed."""
+    machine.fails["2.8.0"] = TensorcopyError("torch 2.8.0 was not installed", got="nothing", allowed="a wheel", next="wait")
+    assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
+    assert machine.sides == [["2.15.0@3.11"]]
+    printed = capsys.readouterr().out
+    assert "measured alone: its methods are ranked" in printed
+    assert "without the reference: torch 2.8.0 was not installed" in printed
+
+
+def test_what_no_launch_can_give_is_not_tried_for_ever_and_is_named(machine, capsys):
+    """A case that vanishes from its launches, as of a parameter that is drawn at random."""
+    machine.brings = "'clone'"
+    assert measure("2.15.0", "--launches", "1", "--no-counts") == 2
+    assert len(machine.taken) == 2  # the other case is there after the first
+    in_vain = "a launch brought torch 2.15.0 on Python 3.11 beside torch 2.8.0 no nearer to what it lacks"
+    expected = f"{in_vain}: got nothing of {IN_DOUBT}; allowed: the same cases in each launch; next: give parameters fixed texts"
+    assert expected in capsys.readouterr().err
+
+
+def test_a_full_disk_ends_the_measurement_after_the_errors_before_it(machine, capsys):
+    machine.fails["2.14.1"] = TensorcopyError("no torch", got="none", allowed="one", next="install it")
+
+    def full(*_: object) -> None:
+        raise DiskError("a disk", got="full", allowed="room", next="free some")
+
+    machine.before_a_launch = full
+    assert measure("2.14.1..2.15.0") == 2
+    printed = [line.partition(": got ")[0] for line in capsys.readouterr().err.splitlines() if ": got " in line]
+    assert printed == ["tensorcopy: no torch", "tensorcopy: a disk"]
+
+
+def test_a_full_disk_is_found_before_anything_is_installed(machine, monkeypatch, capsys):
+    """Installing takes minutes."""
+    Path("results").mkdir()
+
+    def full(dir: Path) -> Any:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(launches.tempfile, "TemporaryFile", full)
+    monkeypatch.setattr(sides, "opened", lambda *_: pytest.fail("it was installed"))
+    assert measure("2.15.0", "--launches", "1") == 2
+    expected = f"tensorcopy: {str(Path('results').absolute())!r} cannot be written: got No space left on device; allowed: a disk with free"
+    assert expected in capsys.readouterr().err
+
+
+@pytest.fixture
+def two_cores(monkeypatch):
+    """Two cores that this process may use."""
+    monkeypatch.setattr(run, "usable_cores", lambda: [3, 5])
+
+
+def test_launches_run_at_the_same_time_on_cores_of_their_own(machine, two_cores):
+    """Of different Pythons, where there are two."""
+    together = Barrier(2, timeout=20)
+    machine.before_a_launch = lambda *_: together.wait()
+    assert measure("2.7.1", "2.7.1@3.9", "--launches", "2", "--parallel", "2", "--bench", "clone", "--no-counts") == 0
+    assert sorted(machine.cores) == [3, 3, 5, 5]
+    assert Counter(map(tuple, machine.sides)) == {("2.7.1@3.11", "2.8.0@3.11"): 2, ("2.7.1@3.9", "2.8.0@3.11"): 2}
+
+
+def test_an_interrupt_ends_launches_that_run_at_the_same_time(machine, two_cores):
+    """Each at its next case; what has ended is kept."""
+    ended = []
+
+    def begin(core, report_progress):
+        if core == 3:
+            raise DiskError("disk full", got="0 B", allowed="some", next="free some")
+        try:
+            while True:
+                report_progress(0.0, BY_SIZE)
+        finally:
+            ended.append(core)
+
+    machine.before_a_launch = begin
+    assert measure("2.15.0", "--launches", "2", "--parallel", "2", "--bench", "clone", "--no-counts") == 2
+    assert ended == [5]
+
+
+# a person's own machine
+
+
+@pytest.fixture
+def dashboard(machine, monkeypatch):
+    """Return a function that runs the main command, without pages; it returns the exit code."""
+    monkeypatch.setattr("tensorcopy.cli.measure._publish", lambda *_: None)
+    return lambda *arguments: main(["dashboard", "--no-serve", *arguments])
+
+
+def test_one_s_own_machine_gets_a_history(machine, dashboard, monkeypatch, capsys):
+    """The newest release alone; then it takes turns with the one before; each run adds three launches; a newer one joins them."""
+    versions = [release.version for release in release_table.load()]
+    newest, before = f"{versions[-1]}@3.11", f"{versions[-2]}@3.11"
+    for expected in ([[newest]] * 3, [[before, newest]] * 3, [[before, newest]] * 3):
+        machine.taken.clear()
+        assert dashboard() == 0
+        assert machine.sides == expected
+    printed = capsys.readouterr().out
+    assert f"The page ranks the ways to copy a tensor with torch {versions[-1]}, as this machine has timed them. Run" in printed
+    assert f"The page compares torch {versions[-2]} and {versions[-1]} on this machine." in printed
+    assert "1 environment is to be installed" in printed
+    assert "--reference" not in printed
+    later = replace(release_table.load()[-1], version="9.0.0", sha="9" * 40)
+    table = release_table.ReleaseIndex([*release_table.load(), later])
+    monkeypatch.setattr(release_table, "load", lambda *_: table)
+    monkeypatch.setattr("tensorcopy.cli.measure.campaign", lambda: replace(shipped(), releases=table))
+    machine.taken.clear()
+    assert dashboard() == 0
+    assert machine.sides == [[before, newest, "9.0.0@3.11"]] * 3
+
+
+def test_a_quick_dashboard_takes_one_launch(machine, dashboard):
+    """Of copies and conversions by size; its memory is counted, too."""
+    for expected in (1, 2):
+        assert dashboard("--quick", "--releases", "2.15.0") == 0
+        assert machine.taken == [(["2.15.0@3.11"], [CLEAR, IN_DOUBT])] * expected
+        assert machine.counted == ["2.15.0"]
+
+
+def test_a_release_that_the_dashboard_cannot_measure_does_not_stop_another(machine, dashboard, capsys):
+    machine.fails["2.14.1"] = TensorcopyError("torch 2.14.1 was not installed", got="nothing", allowed="a wheel", next="wait")
+    assert dashboard("--quick", "--releases", "2.14.1..2.15.0") == 2
+    assert machine.sides == [["2.15.0@3.11"]]
+    assert "torch 2.14.1 was not installed" in capsys.readouterr().err
+
+
+def test_the_dashboard_names_a_launch_that_cannot_be_read(machine, dashboard, capsys):
+    """The pages are complete except for it."""
+    assert dashboard("--quick") == 0
+    path = next(path for path in Path("results/box").glob("*.json") if launches.read(path).kind == "times")
+    path.write_bytes(path.read_bytes()[:100])
+    assert dashboard("--quick") == 2
+    assert capsys.readouterr().err.count(f"the file results/box/{path.name} cannot be read") == 1
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 2)])
+@pytest.mark.parametrize("free", [1, 1000])
+def test_many_environments_are_installed_only_where_there_is_room_and_the_user_agrees(machine, monkeypatch, capsys, free, answer, code):
+    """Two, to compare them, without a question; --yes answers it."""
+    asked: list[str] = []
+    monkeypatch.setattr(environments, "gigabytes", lambda *_: 7)
+    monkeypatch.setattr(run.shutil, "disk_usage", lambda _: SimpleNamespace(free=free * 1e9))
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(run.sys, "stdout", SimpleNamespace(isatty=lambda: True, write=sys.stdout.write, flush=sys.stdout.flush))
+    monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or answer)
+    request = Request((*sides.choose(["2.13.0..2.15.0"], shipped(), ["3.11"])[0],), asks=True)
+    said: list[str] = []
+
+    def confirm() -> int:
+        try:
+            run.confirm_installing(request, shipped(), configuration.paths(), said.append)
+        except TensorcopyError as error:
+            said.append(error.what)
+            return 2
+        return 0
+
+    assert confirm() == (2 if free == 1 else code)
+    refused = {(1, 2): ["the disk is too small"], (1000, 2): ["nothing was installed"]}
+    expected = [f"3 environments are to be installed: about 21 GB, and {free} GB are free"]
+    assert said == expected + refused.get((free, 2 if free == 1 else code), [])
+    assert len(asked) == (free > 1)
+    request = replace(request, asks=False)
+    assert confirm() == (2 if free == 1 else 0)
+    request = replace(request, sides=request.sides[:2], asks=True)
+    assert confirm() == 0
+
+
+# interpreters, devices and commits
+
+
+def test_a_range_may_name_its_python(every_python):
+    """Otherwise the configuration's first suitable Python is used. A release that is named twice is measured once."""
+    with pytest.raises(TensorcopyError, match=r"unknown Python: got '2\.0\.1@x'"):
+        sides.choose(["2.0.1@x"], shipped(), ())
+    chosen, skipped = sides.choose(["1.12.1..2.0.1", "2.0.1@3.9", "2.0.1"], shipped(), ("3.11", "3.9"))
+    assert [(each.release.version, each.python) for each in chosen] == [
+        ("1.12.1", "3.9"),
+        ("1.13.1", "3.11"),
+        ("2.0.1", "3.11"),
+        ("2.0.1", "3.9"),
+    ]
+    assert skipped == []
+    assert sides.choose(["1.9.0", "2.0.1"], shipped(), ("3.11",))[1] == [
+        "torch 1.9.0 is skipped: it has wheels for Python 3.7 to 3.9, not for 3.11"
+    ]
+
+
+def test_an_interpreter_is_measured_with_its_own_torch(machine, capsys):
+    """Another release or a missing program is an error."""
+    (side,) = sides.in_interpreters(["same"], shipped())
+    assert side.release.version == torch.__version__.partition("+")[0]
+    assert side.environment.endswith("-interpreter")
+    assert side.is_installed(shipped(), configuration.paths())
+    assert sides.runnable([side], [OLD_GPU]) == ([side], [])  # it may be built for this GPU
+    assert measure("--interpreter", "same", "1.9.0") == 2
+    assert f"no interpreter has this torch: got 1.9.0; allowed: {side.release.version}" in capsys.readouterr().err
+    assert measure("--interpreter", "no-such-python") == 2
+    assert "no such interpreter: got no-such-python" in capsys.readouterr().err
+
+
+@pytest.fixture
+def two_interpreters(machine, tmp_path):
+    """Two interpreters with the torch of two releases, of two Pythons; others have that of the second, and of a third release."""
+    for name, version, python in (("a", "2.14.1", "3.12"), ("b", "2.15.0", "3.11"), ("c", "2.15.0", "3.11"), ("d", "2.13.0", "3.11")):
+        answer = json.dumps([version, python, release_table.load().find(version).sha, True, False, False])
+        (tmp_path / name).write_text(f"#!/bin/sh\necho '{answer}'\n")
+        (tmp_path / name).chmod(0o755)
+    return ["--interpreter", "./a", "--interpreter", "./b"]
+
+
+def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interpreters, capsys):
+    """Also of two Pythons; the newest release is in each, and nothing is installed or removed."""
+    assert measure(*two_interpreters, "--launches", "3", "--no-counts") == 0
+    assert machine.sides == [["2.14.1@3.12", "2.15.0@3.11"]] * 3
+    (folder,) = Path("results").iterdir()
+    of_times = stored(str(folder))
+    assert {each.sides[each.reference].sha for each in of_times} == {release_table.load().find("2.15.0").sha}
+    assert {side.environment for each in of_times for side in each.sides} == {"py3.12-cuda-interpreter", "py3.11-cuda-interpreter"}
+    assert measure(*two_interpreters, "--interpreter", "./c") == 2
+    assert "two interpreters have the same torch: got torch 2.15.0 on Python 3.11 in ./b and ./c" in capsys.readouterr().err
+    assert measure(*two_interpreters, "2.13.0") == 2
+    assert "no interpreter has this torch: got 2.13.0; allowed: 2.14.1, 2.15.0" in capsys.readouterr().err
+    machine.taken.clear()
+    shutil.rmtree("results")
+    assert measure(*two_interpreters, "--interpreter", "./d", "--launches", "1", "--environments", "2", "--no-counts") == 0
+    assert machine.sides == [["2.14.1@3.12", "2.15.0@3.11"], ["2.13.0@3.11", "2.15.0@3.11"]]
+    assert interpreters.torch_of(Path("missing")) == []
+
+
+@pytest.mark.parametrize("arguments", [("--device", "cuda"), ()], ids=["option", "runners.toml"])
+@pytest.mark.parametrize("backend", ["", "cu126"])
+def test_a_required_gpu_selects_the_releases_before_they_are_installed(machine, monkeypatch, capsys, arguments, backend):
+    """The table describes the default wheels: where uv installs others, the check before measuring decides."""
+    runners = Path(".github") / "runners.toml"
+    runners.parent.mkdir()
+    machine.accelerators = {"cuda": "NVIDIA H200"}
+    runners.write_text("" if arguments else '[[runner]]\nmachine = "box"\nlabels = ["cuda"]\ndevice = "cuda"\n')
+    monkeypatch.setenv("UV_TORCH_BACKEND", backend)
+    monkeypatch.setattr(nvidia, "visible_gpus", lambda: ([OLD_GPU], ""))
+    code = measure("2.15.0", "--launches", "1", "--no-counts", *(arguments or ("--history", "box")))
+    assert code == (0 if backend else 2)
+    refused = "NVIDIA H200 can run none of these releases: got CUDA 13.2 needs driver R580 or newer, and this one is 550.54.14; "
+    printed = capsys.readouterr().err
+    assert (refused in printed) == (not backend)
+    assert ("or set UV_TORCH_BACKEND to an older CUDA" in printed) == (not backend)
+    if backend:
+        on_cuda = "copies.Latency.time_copy('clone', 16, 'cuda')"
+        assert machine.taken[-1][1] == ([on_cuda] if arguments else [CLEAR, IN_DOUBT, on_cuda])
+
+
+def test_two_commits_are_measured_with_a_torch_that_both_know(machine, tmp_path):
+    """Not the newest of either: a commit's own table says what it supports. Where base cannot import head's suites, it runs its own."""
+    table, commits, rows = tmp_path / sides.TABLE, list[str](), release_table.load()[-5:]
+    table.parent.mkdir()
+    run_git(tmp_path, "init", "-q")
+    for added in (rows[:-1], rows[-1:]):
+        for each in added:
+            release_table.add(each, table)
+        commit_all(tmp_path, "a")
+        commits.append(sha(tmp_path))
+    paths = replace(configuration.paths(), pythons=("3.11",))
+    for pair in (commits, commits[::-1]):
+        chosen = sides.of_commits(dict(zip(("base", "head"), pair)), shipped(), paths)
+        assert [side.release for side in chosen] == [rows[-2]] * 2
+        assert {side.revision.suites_from for side in chosen} == {chosen[1].revision.folder}
+        assert [side.place[2] for side in chosen] == pair
+    opened = machine.opened
+
+    def broken_with_head(side: Side, *arguments: Any) -> Opened:
+        of_head = side.revision.name == "base" and side.revision.suites_from == chosen[1].revision.folder
+        return replace(opened(side, *arguments), broken={"new": "ImportError: no new"} if of_head else {})
+
+    machine.opened = broken_with_head
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sides, "opened", broken_with_head)
+        request = Request(tuple(chosen), launches=4, most=4, together=True, counts=None, folder=run.revisions_folder(paths))
+        outcome = run.run(request, shipped(), paths)
+        assert "base runs its own suites: new: ImportError: no new" in outcome.notes
+        comparison = run.compared(request, shipped(), paths, 0.02)
+    assert [each.revision for each in comparison.sides] == commits[::-1]
+    assert {case.name: change.launches for case, change in comparison.changes.items() if change.timed} == {
+        "copies.BySize clone numel=16": (4, 4),
+        "copies.BySize tensor numel=16": (4, 4),
+    }
+    assert not Path("results").exists()
+
+
+def test_a_revision_that_lacks_a_case_has_the_launches_of_the_other(machine, tmp_path):
+    """No launch can give it one; a release that lacks a case has no launch of it."""
+    from tensorcopy.measure import plan
+
+    rows, suites = release_table.load()[-2:], launch.selected(SUITES, [CLEAR, IN_DOUBT], timed=True)
+    by_case = {(BY_SIZE, 0): [Turns([1e-6], 1), Turns([1e-6], 1)], (BY_SIZE, 1): [Turns([1e-6], 1), Turns()]}
+    for shas, revisions, expected in (((rows[0].sha,) * 2, "12", 2), ((rows[0].sha, rows[1].sha), ("", ""), 1)):
+        programs = [Program((sha, "py3.11-cuda", of), Path(), Path(), provenance=PROVENANCE) for sha, of in zip(shas, revisions)]
+        taken = launch.document(programs, "box", machine.beginning(0), kind="times", suites=launch.stored(suites, by_case))
+        assert sum(place == programs[1].place for place, _ in plan.told(taken, suites, {})) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--launches", "0"], "got '0'; allowed: 1 to 1000"),
+        (["--launches", "9" * 5000], "allowed: 1 to 1000"),
+        *((["--environments", text], f"got '{text}'; allowed: 2 or more") for text in ("1", "two")),
+        *((["--shard", text], f"got '{text}'; allowed: 1/5 to 5/5") for text in ("3", "0/3", "4/3", "a/b", "1/0")),
+        (["--history=../box"], "allowed: up to 64 letters, digits and . _ + - after a letter or digit"),
+    ],
+    ids=lambda value: value[0][:20] if isinstance(value, list) else "",
+)
+def test_a_wrong_value_is_an_error(arguments, message, capsys):
+    """argparse prints it, and exits with 2 before anything is measured."""
+    with pytest.raises(SystemExit, match="2"):
+        main(["measure", *arguments])
+    assert message in capsys.readouterr().err

@@ -1,0 +1,144 @@
+"""A GPU beside a CPU's machine, or inside it: what changed on a device is in each view of it, and in none of the other's."""
+
+import json
+import shutil
+from math import exp
+
+import feedparser
+import pytest
+
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Question
+from tensorcopy.judge.paired import Verdict
+from tests import launch_files
+from tests.launch_files import START
+from tests.site import world
+from tests.site.reading import faults, read
+from tests.site.world import CARD, RELEASES
+
+OF_CPU = {
+    "copies.BySize.time_copy clone_detach 128": world.times(1.0, 1.0, 1.0, 1.0, 1.31),
+    "copies.BySize.time_copy detach_clone 128": world.times(1.2, 1.2, 1.2, 1.2, 1.2),
+    "copies.BySize.time_copy detach_clone 131072": world.times(13.0, 13.0, 16.12, 16.12, 16.12),
+}
+OF_CUDA = {
+    "copies.Throughput.time_copy clone_detach 128 cuda": world.times(8.0, 8.0, 8.0, 8.0, 9.44),
+    "copies.Throughput.time_copy detach_clone 128 cuda": world.times(9.0, 9.0, 13.23, 13.23, 13.23),
+    "copies.Throughput.time_copy detach_clone 131072 cuda": world.times(20.0, 20.0, 20.0, 12.0, 12.0),
+}
+# planted with the newest release, and with one before, as pages print them
+NEW, EARLIER = {"cpu": "+31.", "cuda": "+18."}, {"cpu": "+24.", "cuda": "+47."}
+FILES = ["icon.svg", "tensorcopy.css", "page.js", "docs/article.html", "docs/index.html", "docs/measurement.html"]
+
+
+def write(folder, cases, machine, *devices, start=START):
+    launch_files.write(folder, cases, machine=machine, noise=0.0, start=start, **CARD)
+    launch_files.write_counts(folder, RELEASES[-1], {}, methods=world.methods(*devices), machine=machine, start=start, **CARD)
+
+
+@pytest.fixture(scope="module", params=["beside", "inside"])
+def folder(request, tmp_path_factory):
+    """Results of both devices, of two machines or of one."""
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "inside":
+        write(folder, {**OF_CPU, **OF_CUDA}, "box", "cpu", "cuda")
+    else:
+        write(folder, OF_CPU, "box", "cpu")
+        write(folder, OF_CUDA, "card", "cuda", start=START.replace(day=28))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def files(folder):
+    return world.files_of(folder)
+
+
+def views(files: dict[str, str], device: str) -> dict[str, str]:
+    """Return what each view says of a device."""
+    pages = {address: read(text) for address, text in files.items() if address.endswith(".html")}
+    entries = feedparser.parse(files["slowdowns.xml"].encode()).entries
+    newest, before = f"compare/{RELEASES[-2]}..{RELEASES[-1]}.html", f"compare/{RELEASES[1]}..{RELEASES[2]}.html"
+
+    def sections(address: str) -> str:
+        """Return the text of the sections of a page that are about the device."""
+        return " ".join(each.text for each in pages[address].all("section") if str(each.attributes["id"]).endswith(device))
+
+    return {
+        "first page": pages["index.html"].by_id(device).text,
+        "Japanese": pages["ja/index.html"].by_id(device).text,
+        "regressions": pages["regressions.html"].by_id(device).text,
+        "history": sections("history.html"),
+        "comparison": " ".join(each.text for each in pages[newest].all("section") if str(each.attributes["id"]).startswith(device)),
+        "earlier comparison": " ".join(each.text for each in pages[before].all("section") if str(each.attributes["id"]).startswith(device)),
+        "methods": " ".join(page.first("main").text for address, page in pages.items() if address.startswith(f"methods/{device}/")),
+        "feed": " ".join(f"{entry.title} {entry.summary}" for entry in entries if f" on {device}:" in entry.title),
+        "data": " ".join(text for address, text in files.items() if f"/{device}/" in address and address.endswith(".json")),
+    }
+
+
+@pytest.mark.parametrize(("device", "other"), [("cpu", "cuda"), ("cuda", "cpu")])
+def test_a_planted_change_is_in_each_view_of_its_device_and_in_none_of_the_others(files, device, other):
+    said = views(files, device)
+    shown = [name for name in said if name not in ("earlier comparison", "data")]
+    assert [name for name in shown if NEW[device] not in said[name]] == []
+    assert [name for name in ("regressions", "methods", "earlier comparison") if EARLIER[device] not in said[name]] == []
+    assert [name for name, text in said.items() if NEW[other] in text or EARLIER[other] in text] == []
+    assert f"1 on torch {RELEASES[-1]} ({device})" not in files["regressions.svg"], "two methods are slower"
+    assert f"2 on torch {RELEASES[-1]} ({device})" in files["regressions.svg"]
+
+
+def test_a_comparison_counts_the_cases_of_a_device_alone(files):
+    page = read(files[f"compare/{RELEASES[-2]}..{RELEASES[-1]}.html"])
+    tallies = [section.first("p.tally").text for section in page.all("section")]
+    assert len(tallies) == 2
+    assert all(text.startswith("1 slower (") and text.endswith("(of 3)") for text in tallies)
+
+
+def test_what_is_said_of_a_device_does_not_depend_on_what_else_its_launches_measured(folder, tmp_path, files):
+    """Without the suites of the other device in its launches, every page says the same."""
+    for device, other in (("cpu", "Throughput"), ("cuda", "BySize")):
+        alone = tmp_path / device
+        shutil.copytree(folder, alone)
+        for path in alone.rglob("*.json"):
+            document = json.loads(path.read_text())
+            document["suites"] = {name: suite for name, suite in document["suites"].items() if other not in name}
+            if document["suites"] or document["kind"] == "counts":
+                path.write_text(json.dumps(document))
+            else:
+                path.unlink()
+        assert views(world.files_of(alone), device) == views(files, device)
+
+
+def test_holm_counts_the_cases_of_one_device(tmp_path):
+    """A slowdown that is significant among the two cases of the CPU, and would not be among all ten of the machine."""
+    steps = [(-1) ** place * (1.0 + 0.02 * place) for place in range(12)]
+    middle = sum(steps) / 12
+    deviation = (sum((each - middle) ** 2 for each in steps) / 11) ** 0.5
+    after = [exp(0.05 + 0.055 * (each - middle) / deviation) for each in steps]
+    cases = {"copies.BySize.time_copy clone_detach 128": {RELEASES[-2]: [1.0] * 12, RELEASES[-1]: after}}
+    cases["copies.BySize.time_copy detach_clone 128"] = {RELEASES[-2]: [1.0] * 12, RELEASES[-1]: [1.0] * 12}
+    for place in range(8):
+        cases[f"copies.Throughput.time_copy detach_clone {2**place} cuda"] = {RELEASES[-2]: [8.0] * 12, RELEASES[-1]: [8.0] * 12}
+    launch_files.write(tmp_path, cases, **CARD)
+    before, newest = launch_files.load(tmp_path, *RELEASES[-2:])
+    change = comparisons.between(Question(before, newest)).changes[launch_files.case("copies.BySize.time_copy clone_detach 128")]
+    assert change.verdict is Verdict.SLOWER
+    assert change.p < 0.05 < change.p / 2 * 10
+    page = read(world.files_of(tmp_path)[f"compare/{RELEASES[-2]}..{RELEASES[-1]}.html"])
+    assert [section.first("p.tally").text.partition(" slower")[0] for section in page.all("section")] == ["1", "0"]
+
+
+def test_a_gpu_alone_says_nothing_of_a_cpu(tmp_path):
+    """No page names the processor but that of the data, and none has a dead link."""
+    write(tmp_path, OF_CUDA, "card", "cuda")
+    files = world.files_of(tmp_path)
+    assert faults(files, FILES) == []
+    assert [address for address, text in files.items() if "Box 9000" in text and not address.startswith("data")] == []
+    first = read(files["index.html"])
+    assert [section.attributes["id"] for section in first.all("section")] == ["cuda"]
+    assert "Is torch 2.15.0 slower? 1 of 3 cases slower" in first.text
+    assert "CPU" not in first.first("main").text
+    assert not any(address.startswith("methods/cpu") for address in files)
+    assert {str(each.attributes["data-part"]).partition(";")[0] for each in read(files["choose.html"]).all("section")} == {"CUDA"}
+    assert files["regressions.svg"].count("2 on torch 2.15.0 (cuda)") == 2
+    assert "(cpu)" not in files["regressions.svg"]

@@ -1,0 +1,307 @@
+"""The site of any results: of other campaigns, of none, with failures and with hostile names. Each page is whole, and every link good."""
+
+import csv
+import json
+import re
+import shutil
+from dataclasses import replace
+from io import StringIO
+
+import feedparser
+import pytest
+
+from tensorcopy.campaign import VerdictRules
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.site import build
+from tests import launch_files
+from tests.conftest import ROOT, lab_campaign
+from tests.launch_files import START, observed
+from tests.site import world
+from tests.site.reading import faults, read, table
+from tests.site.test_one_answer import differences
+from tests.site.world import ERROR, RELEASES
+
+STATIC = ["icon.svg", "tensorcopy.css", "page.js"]
+BEFORE, NEWEST = RELEASES[-2:]
+NEW = f"compare/{BEFORE}..{NEWEST}.html"
+POLICY = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
+DOCS = {name: f"# {name}" for name in ("index", "article", "measurement")}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return world.write(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture(scope="module")
+def files(folder):
+    return world.files_of(
+        folder, docs=build.documents(ROOT), source="https://github.com/o/tensorcopy", root="https://o.github.io/tensorcopy/"
+    )
+
+
+def pages_of(files):
+    return {address: text for address, text in files.items() if address.endswith(".html")}
+
+
+# any site
+
+
+def test_every_page_has_one_heading_a_title_of_its_own_and_good_links(files):
+    assert faults(files, STATIC) == []
+
+
+BROKEN = {
+    "link": (r'href="choose.html#cpu"', 'href="chose.html#cpu"'),
+    "anchor": (r'href="choose.html#cpu"', 'href="choose.html#gpu"'),
+    "id": (r'id="cuda"', 'id="cpu"'),
+    "heading": (r"<h1>", "<h1>again</h1><h1>"),
+    "title": (r"<title>.*?</title>", "<title>Data and machines · tensorcopy</title>"),
+    "description": (r'(name="description" content=")[^"]*', r"\1"),
+}
+
+
+@pytest.mark.parametrize(("pattern", "replacement"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_page_is_noticed(files, pattern, replacement):
+    text, count = re.subn(pattern, replacement, files["index.html"], count=1)
+    assert count
+    assert faults({**files, "index.html": text}, STATIC) != []
+
+
+def test_every_page_forbids_what_it_does_not_load_itself(files):
+    """And has no script, style or handler in its text, so that the policy hides nothing."""
+    for address, text in pages_of(files).items():
+        page = read(text)
+        (policy,) = (each.attributes["content"] for each in page.all("meta") if "http-equiv" in each.attributes)
+        assert policy == POLICY, address
+        loaded = [each for each in page if each.tag in ("script", "img", "iframe") or each.attributes.get("rel") in ("stylesheet", "icon")]
+        sources = {str(each.attributes.get("src") or each.attributes.get("href")) for each in loaded}
+        assert {source.lstrip("./") for source in sources} <= {*STATIC, *(f"tensorcopy/{name}" for name in STATIC)}, address
+        assert not [each for each in page if each.tag == "style" or any(name == "style" or name[:2] == "on" for name in each.attributes)]
+
+
+def test_an_address_at_the_sites_root_is_known_to_machines(files):
+    """Each page names itself, but that of missing addresses, whose links lead to the root from any depth."""
+    for address, text in pages_of(files).items():
+        links = {each.attributes.get("rel"): each.attributes.get("href") for each in read(text).all("link")}
+        expected = f"https://o.github.io/tensorcopy/{address.removesuffix('index.html')}"
+        assert links.get("canonical") == (expected if address != "404.html" else None)
+    assert 'href="/tensorcopy/index.html"' in files["404.html"]
+    assert "../" not in files["404.html"]
+
+
+def test_a_feed_is_shown_once_by_a_reader(files, folder, tmp_path):
+    """An entry for each device and release, whose id and day do not change when more is measured."""
+    feed = feedparser.parse(files["slowdowns.xml"].encode())
+    assert not feed.bozo
+    assert [entry.id.partition("/feed/")[2] for entry in feed.entries] == ["new/cpu/2.15.0", "new/cuda/2.15.0"]
+    assert [entry.updated[:10] for entry in feed.entries] == ["2026-11-21", "2026-11-23"]
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    launch_files.write(tmp_path, world.CPU, machine="box", noise=0.002, start=START.replace(day=29))
+    again = feedparser.parse(world.files_of(tmp_path, source="https://github.com/o/tensorcopy")["slowdowns.xml"].encode())
+    assert [(entry.id, entry.updated) for entry in again.entries] == [(entry.id, entry.updated) for entry in feed.entries]
+
+
+# what a change means
+
+
+def test_a_slowdown_that_is_back_is_no_news(files):
+    """It is told with what happened, and is in no feed, no badge and no count of new ones."""
+    code = "x.new_tensor(x)"
+    assert code not in files["slowdowns.xml"]
+    assert "2 on torch 2.15.0 (cpu)" in files["regressions.svg"], "torch.tensor(x) and torch.empty_like(x).copy_(x)"
+    first = read(files["index.html"]).by_id("cpu").text
+    assert f"({code}) are as fast as with 2.13.0: 2.14.1 was 3." in first
+    assert "They execute no more instructions." in first
+    assert code not in first.partition("Slower than it was?")[2].partition("How sure")[0]
+    page = read(files["regressions.html"]).by_id("cpu")
+    assert "With torch 2.15.0, 2 of 19 cases take longer" in page.text.replace("20 cases", "19 cases")
+    back = page.text.partition("Back to an earlier level: no news")[2].partition("In the last releases")[0]
+    assert "same instructions: probably the layout of the binary" in back
+    assert f"{code}: 1 case" in back
+    tally = read(files[NEW]).first("p.tally").text
+    assert "1 slower (" in tally
+    assert "1 back to an earlier level" in tally
+
+
+# by method: what its page says of the reason of its newest change
+WHY = {
+    "tensor": "+12.0 % instructions why",  # profiled
+    "new_tensor": "same instructions: probably the layout of the binary",
+    "empty_like_copy": "not counted; not profiled",
+    "clone_detach": "not counted; not profiled",
+}
+
+
+@pytest.mark.parametrize(("method", "why"), WHY.items(), ids=WHY)
+def test_each_change_has_its_instructions_and_functions_beside_it(files, method, why):
+    """“Not profiled” stands only where no profile covers the release, and a link where functions are known."""
+    fold = read(files[f"methods/cpu/{method}.html"]).by_id("box-copies.BySize-128")
+    assert [item.text.partition("; ")[2] for item in fold.all("li") if item.all("b")][-1] == why
+    if why.endswith("why"):
+        page = read(files[f"methods/cpu/{method}.html"])
+        target = page.by_id(next(each.attributes["href"] for each in fold.all("a") if each.text == "why").partition("#")[2])
+        assert "Python binding +600" in target.first("summary").text
+        assert "PythonArgParser" in target.first("table").text
+
+
+def test_a_gain_that_is_lost_and_a_slowdown_that_went_say_so(files):
+    rows = [row for each in read(files["methods/cpu/new_tensor.html"]).all("table.fit") for row in table(each) if "change" in row]
+    assert [row["change"].all("small")[0].text for row in rows if row["change"].all("small")] == [
+        "back to an earlier level",
+        "taken back by 2.15.0",
+    ]
+    closed = read(files["regressions.html"]).by_id("cpu").text.partition("that a later release took back")[2]
+    assert "x.detach().clone() +15" in closed
+    assert closed.strip().endswith("% with 2.12.1, taken back by 2.13.0")
+
+
+# failures
+
+
+def test_a_failure_stands_first_with_what_was_raised(files):
+    """And a case that a release skips is no failure."""
+    page = read(files[NEW])
+    section = page.first("section")
+    assert section.first("p.tally").text.startswith("1 fail · ")
+    failing = next(each.text for each in section.all("p") if each.text.startswith("fails"))
+    assert failing == f"fails x.detach().clone().numpy() 2⁷ elements: {ERROR}"
+    assert "1 of 20 cases fail with 2.15.0." in read(files["index.html"]).by_id("cpu").text
+    assert "fails" in [cell.first("a").text for cell in section.all("table.grid td") if cell.all("a")]
+    row = table(read(files["methods/cpu/detach_clone_numpy.html"]).all("table.fit")[0])[0]
+    assert (row["torch"].text, row["value"].text, row["launches"].text) == (NEWEST, "fails", ERROR)
+    assert "Not measured with some releases: not here" in read(files["methods/cpu/tensor.html"]).text
+    assert "<b>this</b>" not in "".join(pages_of(files).values())
+
+
+def test_an_accepted_slowdown_says_why_and_is_not_in_the_badge(folder):
+    rules = VerdictRules(
+        acknowledged=((re.compile("BySize tensor numel=128"), NEWEST, "the price of a <check>"),), releases=tuple(RELEASES)
+    )
+    files = world.files_of(folder, replace(shipped(), rules=rules))
+    assert "1 on torch 2.15.0 (cpu)" in files["regressions.svg"]
+    assert "the price of a <check>" in read(files["regressions.html"]).by_id("cpu").text
+    assert "the price of a <check>" in read(files[NEW]).text
+    assert "the price" not in world.files_of(folder)["regressions.html"]
+
+
+# whose results
+
+
+def test_this_machine_is_named_only_where_it_publishes(folder, tmp_path, monkeypatch):
+    """`dashboard` passes its name to `asv publish`: else a machine has its name alone."""
+    results = shutil.copytree(folder, tmp_path / "results")
+    shutil.copy(ROOT / "asv.conf.json", tmp_path)
+    launch_files.write(results, {f"{world.GRAD} detach_clone {world.SMALL} True": {NEWEST: 3.0}}, machine="vm", cpu="Laptop 1")
+    launch_files.write_counts(results, NEWEST, {}, methods=world.methods("cpu"), machine="vm", cpu="Laptop 1")
+    monkeypatch.chdir(tmp_path)
+    for own, marks in (("", 0), ("box", 1), ("vm", 1)):
+        monkeypatch.setenv(build.OWN, own)
+        problems, _ = build.publish(shipped(), results, tmp_path / f"of {own}")
+        assert problems == ()
+        data, first = (read((tmp_path / f"of {own}" / name).read_text()) for name in ("data.html", "index.html"))
+        assert [heading.text for heading in data.all("h2")].count(f"{own}, this machine") == marks
+        assert ("his machine" in first.text) == bool(marks)
+        assert ("This machine:" in first.text) == (own == "vm")
+    answer = read((tmp_path / "of vm" / "index.html").read_text()).by_id("cpu").first("table.answers tr").all("small")
+    costs = next(each for each in answer if each.text.startswith("This machine:"))
+    assert costs.first("b").text.startswith(("2.9", "3.0")), "it takes 3 µs there"
+    assert costs.text.endswith("for 2⁷ elements."), "of the case above it, and of no other size"
+
+
+def test_without_any_result_the_pages_say_so():
+    files = dict(build.files(world.facts.site(shipped(), (), docs=DOCS)))
+    assert faults(files, STATIC) == []
+    for address in (
+        "index.html",
+        "ja/index.html",
+        "choose.html",
+        "methods/index.html",
+        "history.html",
+        "regressions.html",
+        "compare/index.html",
+    ):
+        assert "Nothing is measured yet" in files[address] or "まだ何も測定されていません" in files[address], address
+        assert "measured up to" not in files[address]
+        assert "まで" not in read(files[address]).first("footer").text
+    assert "nothing measured yet" in files["regressions.svg"]
+    assert feedparser.parse(files["slowdowns.xml"].encode()).entries == []
+
+
+SORT, SCORE = "bench.Sort.time_sort n=10", "bench.Sort.track_score"
+QUOTED = """bench.Sort.time_sort n='<script>alert("&")</script>'"""
+
+
+def lab(folder):
+    """Write results of a campaign of its own: times, a failure and tracked values."""
+    times = {SORT: {BEFORE: 5.0, NEWEST: 6.0}, "bench.Sort.time_sort n=20": {BEFORE: 5.0, NEWEST: ERROR}}
+    launch_files.write(folder, times, noise=0.002)
+    for release, values in ((BEFORE, [1.0, 1.01, 0.99, 1.0]), (NEWEST, [2.0, 2.01, 1.99, 2.0])):
+        launch_files.write_counts(folder, release, {SCORE: values}, units={"bench.Sort.track_score": "points"})
+    return lab_campaign(folder)
+
+
+def test_another_campaign_has_its_values_and_nothing_about_copies(tmp_path):
+    campaign = lab(tmp_path)
+    site = world.site_of(tmp_path, campaign)
+    files = dict(build.files(site))
+    assert faults(files, STATIC) == []
+    assert differences(site, files) == []
+    assert read(files["index.html"]).first("h1").text == "A lab"
+    assert not [address for address in files if address.startswith(("choose", "docs/", "ja/", "methods/index"))]
+    assert not [address for address, text in pages_of(files).items() if re.search(r"detach|clone|ndarray|article|copy a tensor", text)]
+    assert [link.text for link in read(files["index.html"]).first("header").all("a")] == ["lab", "History", "Compare", "Slower now", "Data"]
+    section = read(files[NEW]).first("section")
+    tracked = next(table(each) for each in section.all("table.fit") if table(each)[0].get("value"))
+    assert [cell.text for cell in tracked[0].values()] == ["bench.Sort.track_score", "higher", "1 points", "2 points"]
+    assert "1 fail · 1 slower (" in section.first("p.tally").text
+    assert ERROR in section.text
+    value = next(row for row in csv.DictReader(StringIO(files["data/box.csv"])) if row["case"] == "bench.Sort.track_score")
+    assert value["value"] == "2 points"
+
+
+# names that a suite or a file may have
+
+
+def test_hostile_names_stay_text_and_give_files_that_every_disk_takes(tmp_path):
+    """HTML, quotes, control characters, long names, and names that are equal but for case."""
+    times = {BEFORE: 5.0, NEWEST: 6.0}
+    suites = [
+        "bench.Sort.time_x",
+        "bench.sort.time_x",
+        "bench.Sört.time_x",
+        "bench.Särt.time_x",
+        f"bench.{'L' * 270}.time_x",
+        f"bench.{'L' * 270}.time_y",
+    ]
+    names = ["<b>n", '"quoted"', "a&b", "\x1b[31m\x00", "../../up", "x" * 280, "X" * 280, "%2e", " ", "a-b", "c\u202ed"]
+    cases = {f"{suite} n={number}": times for number, suite in enumerate(suites)}
+    launch_files.write(tmp_path, cases, noise=0.002)
+    for path in tmp_path.rglob("*.json"):
+        document = json.loads(path.read_text())
+        suite = document["suites"]["bench.Sort.time_x"]
+        suite["params"] = [[f"'{name}'" for name in names]]
+        suite["rows"] = dict.fromkeys(map(str, range(len(names))), *suite["rows"].values())
+        path.write_text(json.dumps(document))
+    site = world.site_of(tmp_path, replace(lab_campaign(tmp_path), title='<i>A</i> & "lab"'))
+    files = dict(build.files(site))
+    assert faults(files, STATIC) == []
+    assert len({address.lower() for address in files}) == len(files)
+    assert len([address for address in files if address.startswith("methods/")]) == len(suites)
+    build.write(site, tmp_path / "site")
+    written = {path.relative_to(tmp_path / "site").as_posix(): path.read_text() for path in (tmp_path / "site").rglob("*.html")}
+    assert written.keys() == pages_of(files).keys()
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", "".join(written.values()))
+    assert not re.search(r"<(b|i)>(n|A)", "".join(written.values()))
+    assert "<b>n" in read(written["history.html"]).text
+    assert read(written["index.html"]).first("h1").text == '<i>A</i> & "lab"'
+
+
+def test_a_method_with_html_in_its_code_and_what_it_raises_stays_text(tmp_path):
+    launch_files.write(tmp_path, {f"{world.COPY} {name} 128": {BEFORE: 1.0, NEWEST: 1.2} for name in ("detach_clone", "tensor")})
+    rows = {name: observed("copy", f"<img src=x>{name}", warns="<u>careful</u>\x07") for name in ("detach_clone", "tensor")}
+    launch_files.write_counts(tmp_path, NEWEST, {}, methods=rows)
+    files = world.files_of(tmp_path, docs=DOCS)
+    assert faults(files, STATIC) == []
+    assert not [address for address, text in files.items() if re.search(r"<img|<u>", text)]
+    assert "<img src=x>tensor" in read(files["choose.html"]).text
