@@ -12,9 +12,8 @@ from tensorcopy.copying import recommend
 from tensorcopy.copying.recommend import CopyRequest, Table
 from tensorcopy.judge.methods import Word
 from tensorcopy.numbers import count
-from tensorcopy.site import build, facts
+from tensorcopy.site import facts
 from tests.conftest import ROOT
-from tests.site import world
 from tests.site.reading import Element, files_in, is_time, read, says
 
 CHANGED = (Word.SLOWER, Word.FASTER)
@@ -191,21 +190,15 @@ def differences(site: facts.Site, files: dict[str, str]) -> list[str]:
     return [fault for of in (of_choices, of_first_page, of_method_pages) for fault in of(site, files)]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    return world.site_of(world.write(tmp_path_factory.mktemp("world")))
-
-
-@pytest.fixture(scope="module")
-def files(site):
-    return dict(build.files(site))
-
-
-def test_every_page_compares_methods_as_the_recommendation_does(site, files):
+def test_every_page_compares_methods_as_the_recommendation_does(world_site, world_files):
     assert {
-        cell.against.word for of in tables(site, "cpu").values() for column in of.columns for cell in column.cells.values() if cell.against
+        cell.against.word
+        for of in tables(world_site, "cpu").values()
+        for column in of.columns
+        for cell in column.cells.values()
+        if cell.against
     } == {*Word} - {Word.TOO_FEW_LAUNCHES}
-    assert differences(site, files) == []
+    assert differences(world_site, world_files) == []
 
 
 SPOILED = {  # a file, what is replaced there first, and by what
@@ -229,30 +222,30 @@ SPOILED = {  # a file, what is replaced there first, and by what
 
 
 @pytest.mark.parametrize(("address", "pattern", "replacement"), SPOILED.values(), ids=SPOILED)
-def test_a_wrong_word_or_number_about_a_method_is_noticed(site, files, address, pattern, replacement):
-    text, number = re.subn(pattern, replacement, files[address], count=1)
+def test_a_wrong_word_or_number_about_a_method_is_noticed(world_site, world_files, address, pattern, replacement):
+    text, number = re.subn(pattern, replacement, world_files[address], count=1)
     assert number, f"{address} has no {pattern}"
-    assert differences(site, {**files, address: text}) != []
+    assert differences(world_site, {**world_files, address: text}) != []
 
 
 def recommended(page: str, device: str) -> list[str]:
     return [row.first("td").first("code").text for row in read(page).by_id(device).first("table.answers").all("tr")]
 
 
-def test_no_plus_or_minus_stands_beside_a_method(files):
+def test_no_plus_or_minus_stands_beside_a_method(world_files):
     """Such an interval is of releases: two methods whose intervals do not meet need not differ."""
-    pages = [address for address in files if address.startswith(("index.html", "ja/", "choose", "methods/"))]
+    pages = [address for address in world_files if address.startswith(("index.html", "ja/", "choose", "methods/"))]
     assert len(pages) > 10
-    assert [address for address in pages if "±" in files[address]] == []
-    assert "±" in files["compare/2.14.1..2.15.0.html"]
+    assert [address for address in pages if "±" in world_files[address]] == []
+    assert "±" in world_files["compare/2.14.1..2.15.0.html"]
 
 
-def test_the_memory_of_a_clone_is_that_with_the_newest_release(files):
+def test_the_memory_of_a_clone_is_that_with_the_newest_release(world_files):
     """It was 8 MiB with 2.13.0."""
-    first = read(files["index.html"]).by_id("cuda").text
+    first = read(world_files["index.html"]).by_id("cuda").text
     assert 'Before .cpu(), yes: 4 MiB more for a tensor of 4 MiB than x.detach().to("cpu", copy=True).numpy().' in first
-    assert "waste" not in read(files["index.html"]).by_id("cpu").text
-    method = read(files["methods/cuda/detach_clone_numpy.html"]).text
+    assert "waste" not in read(world_files["index.html"]).by_id("cpu").text
+    method = read(world_files["methods/cuda/detach_clone_numpy.html"]).text
     assert "Memory on the device for a tensor of 4 MiB: 8 MiB 2.13.0 ; 4 MiB 2.14.1 to 2.15.0 : 4 MiB more than" in method
 
 
