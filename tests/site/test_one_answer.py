@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from io import StringIO
 from itertools import pairwise
+from math import log
 
 import feedparser
 import pytest
@@ -205,7 +206,7 @@ def of_charts(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
         for figure in [figure for section in sections for figure in section.all("figure")]:
             columns = [str(area.first("title").children[0]).split("\n") for area in figure.all("rect")]
             lines = [(str(each.attributes["data-line"]), each) for each in figure.all("g") if "data-line" in each.attributes]
-            found = []
+            found, points = [], []
             for name, line in lines:
                 head = f"{name}: " if len(lines) > 1 else ""
                 values = {column[0]: text.removeprefix(head) for column in columns for text in column[1:] if text.startswith(head)}
@@ -214,6 +215,14 @@ def of_charts(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
                 if not any(marks == [sum(step.rises is rises for step in each.of_case.steps) for rises in (True, False)] for each in alike):
                     yield f"{figure.first('figcaption').text}: {name}, {values}, {marks}"
                 found += alike[:1]
+                (path,) = (str(each.attributes["d"]) for each in line.all("path.p"))
+                heights = [float(height) for height in re.findall(r"M[\d.]+ ([\d.]+)h0", path)]
+                sizes = [log(value) for each in alike[:1] for value in each.of_case.values if value]
+                points += [*zip(sizes, heights)] if len(sizes) == len(heights) else []
+            low, high = min(points, default=(0.0, 0.0)), max(points, default=(0.0, 0.0))
+            slope = (high[1] - low[1]) / (high[0] - low[0]) if high[0] > low[0] else -1.0
+            if slope >= 0 or any(abs(low[1] + slope * (size - low[0]) - height) > 0.2 for size, height in points):
+                yield f"{figure.first('figcaption').text}: higher is not slower, on a logarithmic axis"
             title, changes = figure.first("figcaption").text, [each.of_case.change(0, len(each.of_case.values) - 1) for each in found]
             expected = []
             for word in CHANGED:
@@ -429,6 +438,7 @@ SPOILED = {  # a file, what is replaced there first, and by what: a number, a ve
     "grid of the history": ("history.html", r'<small class="slower">\+10', '<small class="slower">+11'),
     "title of a chart": ("history.html", r"(<figcaption>.*?)[\d.]+(\u202f% slower)", r"\g<1>1.5\2"),
     "value of a chart": ("index.html", r"(<title>2\.15\.0\n[^:]*: )\d+", r"\g<1>999"),
+    "point of a chart": ("history.html", r'(<path class="p" d="M\d+\.\d )\d', r"\g<1>9"),
     "mark of a chart": ("history.html", r"▲", "▼"),
     "largest slowdown": ("regressions.html", r'<b class="slower">\+\d+', '<b class="slower">+77'),
     "tally": ("compare/2.14.1..2.15.0.html", r'(<p class="tally">.*?)\d slower', r"\g<1>9 slower"),
