@@ -12,9 +12,13 @@ from tensorcopy.copying import recommend
 from tensorcopy.copying.recommend import CopyRequest, Table
 from tensorcopy.judge.methods import Word
 from tensorcopy.numbers import count
-from tensorcopy.site import facts
+from tensorcopy.site import build, facts
+from tests import launch_files
 from tests.conftest import ROOT
+from tests.launch_files import observed
+from tests.site import world
 from tests.site.reading import Element, files_in, is_time, read, says
+from tests.site.reading import table as rows_of
 
 CHANGED = (Word.SLOWER, Word.FASTER)
 SMALL, LARGE = 2**7, 2**17  # elements, beside an answer
@@ -99,8 +103,8 @@ def of_first_page(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
         rows = block.first("table.answers").all("tr")
         if len(rows) != len(of):
             yield f"{device}: {len(rows)} answers"
-        for row, table in zip(rows, of.values()):
-            yield from (f"{device}: {fault}" for fault in of_answer(table, row))
+        for row, answered in zip(rows, of.values()):
+            yield from (f"{device}: {fault}" for fault in of_answer(answered, row))
         by_address = {history.address(case): case for case in history.cases}
         tinted = {}  # by method, size and whether x requires grad
         for grad in (True, False):
@@ -247,6 +251,44 @@ def test_the_memory_of_a_clone_is_that_with_the_newest_release(world_files):
     assert "waste" not in read(world_files["index.html"]).by_id("cpu").text
     method = read(world_files["methods/cuda/detach_clone_numpy.html"]).text
     assert "Memory on the device for a tensor of 4 MiB: 8 MiB 2.13.0 ; 4 MiB 2.14.1 to 2.15.0 : 4 MiB more than" in method
+
+
+def test_what_methods_do_is_told_as_observed(tmp_path):
+    """With the newest release, and where a release does something else than the one before."""
+    launch_files.write(tmp_path, {f"{world.COPY} {name} 128": world.times(1.0, 1.0) for name in ("detach_clone", "tensor")})
+    for release, shares in (("2.14.1", True), ("2.15.0", False)):
+        rows = {
+            "detach_clone": observed("copy", "x.detach().clone()"),
+            "tensor": observed("copy", "torch.tensor(x)", shares_storage=shares),
+        }
+        rows["tensor"]["observed"]["cpu"]["as_promised"] = shares
+        rows["detach_clone"]["observed"]["cpu"]["as_promised"] = True
+        launch_files.write_counts(tmp_path, release, {}, methods=rows)
+    files = world.files_of(tmp_path)
+    shown_tables = read(files["methods/index.html"]).all("table")
+    assert len(shown_tables) == 2, "of x with and without grad"
+    for shown in map(rows_of, shown_tables):
+        words = {row["method"].text: (row["memory"].text, row["gradient to x"].text, row["as documented"].text) for row in shown}
+        assert words == {"x.detach().clone()": ("its own", "cut", "yes"), "torch.tensor(x)": ("its own", "cut", "NO")}
+    changed = read(files["compare/2.14.1..2.15.0.html"]).text.partition("Methods that behave differently")[2]
+    assert changed.count("torch.tensor(x)") >= 2
+    assert "x.detach().clone(), x requires" not in changed
+    assert "2.14.1" in read(files["methods/cpu/tensor.html"]).text
+
+
+def test_what_few_launches_cannot_tell_is_the_middle_factor(tmp_path):
+    """Of all methods that are compared: half of them have a smaller one."""
+    times = {f"{world.COPY} {name} 128": world.times(1.0, 1.0) for name in ("detach_clone", "clone_detach", "new_tensor", "tensor")}
+    launch_files.write(tmp_path, times, launches=3, noise=0.1)
+    launch_files.write_counts(tmp_path, "2.15.0", {}, methods=world.methods("cpu"))
+    site = world.site_of(tmp_path)
+    words = [
+        cell.against for cell in tables(site, "cpu")[recommend.common_request("tensor", "cpu")].columns[0].cells.values() if cell.against
+    ]
+    factors = sorted(each.seen for each in words)
+    text = read(dict(build.files(site))["index.html"]).by_id("cpu").text
+    assert len(factors) == 3
+    assert f"From 3 launches, a method is called slower 9 times in 10 only if it takes {factors[1]:.2g} × as long." in text
 
 
 @pytest.mark.slow

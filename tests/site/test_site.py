@@ -134,7 +134,7 @@ def test_each_change_has_its_instructions_and_functions_beside_it(world_files, m
     """“Not profiled” stands only where no profile covers the release, and a link where functions are known."""
     size, why = WHY[method]
     fold = read(world_files[f"methods/cpu/{method}.html"]).by_id(f"box-copies.BySize-{size}")
-    assert [item.text for item in fold.all("li") if item.all("b")][-1].endswith(f"; {why}")
+    assert next(item.text for item in fold.all("li") if item.all("b")).endswith(f"; {why}")
     if why.endswith("why"):
         page = read(world_files[f"methods/cpu/{method}.html"])
         target = page.by_id(next(each.attributes["href"] for each in fold.all("a") if each.text == "why").partition("#")[2])
