@@ -10,13 +10,13 @@ from markupsafe import Markup
 
 from tensorcopy.numbers import quantity, rounded, unbroken
 
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 680, 250, 70, 14, 34
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 680, 250, 70, 14, 34  # the stylesheet has the top and the height of a column
 LABELS = 15  # that an axis has room for; of more, every second one stands there
 COLOURS = 5  # of the stylesheet; lines beyond have the same colours, dashed
 SECONDS = "seconds"
 FIGURE = Markup(
     '<figure{}><figcaption>{}</figcaption><div class="scroll" tabindex="0" role="group" aria-label="{}">'
-    '<svg class="chart" viewBox="0 0 {} {}" role="{}" aria-label="{}">{}</svg></div>{}</figure>'
+    '<svg class="chart" viewBox="0 0 {} {}"{} aria-label="{}">{}</svg></div>{}</figure>'
 )
 
 
@@ -59,15 +59,13 @@ def chart(lines: Sequence[Line], labels: Sequence[str], title: str, unit: str = 
     for index, label in enumerate(labels):
         names = [f"{line.name}: " if len(lines) > 1 else "" for line in lines]
         texts = [label, *(f"{name}{quantity(line.values[index], unit)}" for name, line in zip(names, lines) if line.values[index])]
-        area = Markup('<rect x="{:.0f}" width="{:.0f}" height="{}"><title>{}</title></rect>').format(
-            xs[index] - step / 2, step, bottom - TOP, "\n".join(texts)
-        )
+        area = Markup('<rect x="{:.0f}" width="{:.0f}"><title>{}</title></rect>').format(xs[index] - step / 2, step, "\n".join(texts))
         target = links[index] if links else ""
         parts.append(Markup('<a href="{}" tabindex="-1">{}</a>').format(target, area) if target else area)
     keys = [Markup('<li class="s{}"><code>{}</code></li>').format(number % COLOURS + 1, line.name) for number, line in enumerate(lines)]
     key = Markup('<ul class="key">{}</ul>').format(Markup("").join(keys)) if len(lines) > 1 else Markup("")
     linked = Markup(" data-linked") if any(links) else Markup("")
-    role = "group" if linked else "img"  # an image has no links
+    role = Markup("" if linked else ' role="img"')  # an image has no links
     return FIGURE.format(linked, unbroken(title), title, WIDTH, HEIGHT, role, title, Markup("").join(parts), key)
 
 
