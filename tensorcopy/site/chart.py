@@ -65,7 +65,7 @@ def chart(lines: Sequence[Line], labels: Sequence[str], title: str, unit: str = 
     keys = [Markup('<li class="s{}"><code>{}</code></li>').format(number % COLOURS + 1, line.name) for number, line in enumerate(lines)]
     key = Markup('<ul class="key">{}</ul>').format(Markup("").join(keys)) if len(lines) > 1 else Markup("")
     linked = Markup(" data-linked") if any(links) else Markup("")
-    role = Markup("" if linked else ' role="img"')  # an image has no links
+    role = Markup("") if linked else Markup(' role="img"')  # an image has no links
     return FIGURE.format(linked, unbroken(title), title, WIDTH, HEIGHT, role, title, Markup("").join(parts), key)
 
 

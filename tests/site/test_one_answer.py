@@ -35,8 +35,9 @@ class Judge:
 
     @property
     def since(self) -> OpenSince | None:
-        """When it became slower, where it is open."""
-        return meaning.open_since(self.standing, self.counts) if self.standing and self.standing.is_open else None
+        """When it became slower, where it is open: in the first history of its device."""
+        is_open = self.standing and self.standing.is_open and self.case.device in self.history.answers_for
+        return meaning.open_since(self.standing, self.counts) if is_open else None
 
     @property
     def slowdown(self) -> case_history.Step | None:
@@ -79,7 +80,7 @@ class Judge:
             "against": self.of_case.releases[before] if step and before < index - 1 else "",
             "meaning": self.meaning(step) if step and timed else "",
             "detectable": change.detectable if change else None,
-            "instructions": counted.value if counted else None,
+            "instructions": round(counted.value) if counted else None,
             "instructions_ratio": of_count.ratio if of_count else None,
             "launches": [*times],
             "failure": " ".join(result.failures.get(self.case, "").split()),
@@ -376,8 +377,8 @@ def of_cell(case, change, cell, head, address, by_address) -> Iterator[str]:
         if cell.text != "–":
             yield f"{head}: {cell.text}"
     else:
-        numel = dict(case.parameters).get("numel", "")
-        if head != "value" and numel.isdecimal() and count(int(numel)) not in head.split(", "):
+        values = [count(int(value)) if value.isdecimal() else value for _, value in case.parameters]
+        if head != "value" and not {*head.split(", ")} <= {*values, *facts.told(case).split(", ")}:
             yield f"{case.name} is in the column {head}"
         if cell.all("a") and by_address["#".join(target(address, cell.href))] is not case:
             yield f"{case.name} leads to {cell.href}"
