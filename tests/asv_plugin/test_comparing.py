@@ -14,13 +14,14 @@ from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.measure import taking
 from tensorcopy.measure.plan import Measurement
 from tensorcopy.releases import release_table
+from tensorcopy.results.kinds import TRACKED
 from tests.asv_plugin.test_finding import Machine
 
 SLOWER = Change(Verdict.SLOWER, Reason.CHANGED, 1.3, (1.2, 1.4))
 ALIKE = Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, 1.0, (0.99, 1.01))
 WIDE = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, 1.0, (0.5, 2.0))
-VARIES = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, before=524 / 3, after=518 / 3, unit="MB/s")
-HIGHER = Change(Verdict.HIGHER, Reason.COUNT_CHANGED, 2.0, before=1.0, after=2.0, unit="MB/s")
+VARIES = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, before=524 / 3, after=518 / 3, unit="MB/s", kind=TRACKED)
+HIGHER = Change(Verdict.HIGHER, Reason.COUNT_CHANGED, 2.0, before=1.0, after=2.0, unit="MB/s", kind=TRACKED)
 ADDED = Change(Verdict.UNKNOWN, Reason.ONLY_AFTER)
 FAILED = Change(Verdict.UNKNOWN, Reason.FAILED_AFTER)
 MORE, ALONE = "undecided, more launches needed: -a rounds=N", "cannot be compared: failed, skipped, or on one side only"
@@ -47,7 +48,7 @@ def test_more_launches_are_advised_only_where_they_decide(changes, worse, senten
 def test_a_tracked_value_has_its_unit():
     """And five digits; a count that has fallen to nothing is exact."""
     assert comparing._CaseLine(" ", "a", VARIES, 1.1).cells()[1:3] == ["174.67 MB/s", "172.67 MB/s"]
-    gone = Change(Verdict.FEWER, Reason.COUNT_CHANGED, 0.0, before=5.0, after=0.0, unit="objects")
+    gone = Change(Verdict.FEWER, Reason.COUNT_CHANGED, 0.0, before=5.0, after=0.0, unit="objects", kind=TRACKED)
     assert comparing._CaseLine(" ", "a", gone, 1.1).cells()[3] == "0.00"
 
 
