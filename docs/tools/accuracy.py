@@ -25,6 +25,7 @@ from statistics import fmean, median
 from typing import Any
 
 import numpy as np
+from tensorcopy.measure.side_process import LocalSide
 
 from docs.tools.goals import Row, at_least, at_most, between
 from tensorcopy import configuration, files
@@ -35,7 +36,6 @@ from tensorcopy.judge.comparisons import SIZES, Comparison, Question
 from tensorcopy.judge.paired import MARGIN, Change, Verdict
 from tensorcopy.measure import launch
 from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.side_process import LocalSide
 from tensorcopy.numbers import counted, percent
 from tensorcopy.results import histories, launches, reader, suite_specs
 from tensorcopy.results.cases import Case

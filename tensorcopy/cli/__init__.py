@@ -17,7 +17,7 @@ from traceback import extract_tb
 from typing import Any
 
 from tensorcopy import __version__
-from tensorcopy.cli import ci, compare, init, listing, local, measure, output, why
+from tensorcopy.cli import ci, compare, init, local, measure, output, why
 from tensorcopy.errors import TensorcopyError, of_os_error
 from tensorcopy.worker.processes import installing
 
@@ -29,14 +29,13 @@ NOTHING_KEPT = "nothing was written"
 KEPT = {
     "measure": "finished launches are kept, and the same command continues with the rest",
     "dashboard": "finished launches and the pages are kept, and the same command continues",
-    "list": "releases that were added are kept",
     "ci": "what is finished is kept, and the same command continues with the rest",
 }
 
 # commands by what they are for, as the help lists them
 GROUPS = {
     "Copy a tensor with the torch that is installed": ("advise", "check", "plot"),
-    "Read the results": ("compare", "history", "why", "list"),
+    "Read the results": ("compare", "history", "why"),
     "Measure": ("dashboard", "measure", "init"),
     "In workflows": ("ci",),
 }
@@ -136,7 +135,7 @@ def parser() -> argparse.ArgumentParser:
     program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on torch releases since 1.9, on CPU and CUDA.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=_Command)
-    for module in (local, compare, why, listing, measure, init, ci):
+    for module in (local, compare, why, measure, init, ci):
         module.add(commands)
     _describe(program)
     return program

@@ -74,10 +74,8 @@ def add(commands: Any) -> None:
     taken.add_argument("--no-counts", action="store_true", help="count neither instructions, bytes nor functions")
     taken.add_argument(
         "--add-release",
-        nargs="?",
-        const="",
         metavar="VERSION",
-        help="only add this release, such as 2.16.0, to the table; without a number, all new ones of the package index",
+        help="only add this release, such as 2.16.0, to the table, or with NEW all that the package index has and the table lacks",
     )
     taken.set_defaults(command=_measure)
 
@@ -87,7 +85,7 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     from tensorcopy.measure import run
 
     own = campaign()
-    if options.add_release is not None:
+    if options.add_release:
         return _add_releases(options.add_release, own, console)
     paths, say = configuration.paths(), partial(console.print, soft_wrap=True)
     request, lines = _request(options, own, paths)
@@ -164,12 +162,11 @@ def _measured(history: str, own: Campaign, paths: Paths) -> list[Any]:
 
 def print_outcome(outcome: Outcome, console: Console) -> int:
     """Print what went wrong in a run, and what a user has to know of it, and return the exit code."""
-    from tensorcopy.report.failures import failures
 
     print_errors(outcome.problems)
     lines: dict[str, list[str]] = {}  # by the case and its error, the releases
     for result in outcome.results:
-        for line in failures(result, outcome.suites):
+        for line in result.failed(outcome.suites):
             lines.setdefault(line, []).append(result.version)
     for line, releases in lines.items():
         console.print(f"failed with torch {', '.join(dict.fromkeys(releases))}: {line}", soft_wrap=True)
@@ -184,14 +181,15 @@ def print_outcome(outcome: Outcome, console: Console) -> int:
 
 
 def _add_releases(version: str, own: Campaign, console: Console) -> int:
-    """Add a release to the table, or all that the package index has and the table lacks. Raises TensorcopyError."""
+    """Add a release to the table, or with NEW all that the package index has and the table lacks. Raises TensorcopyError."""
+    from tensorcopy.measure.sides import NEW
     from tensorcopy.releases import release_table, wheel_index
 
-    versions = [version.removeprefix("v")] if version else wheel_index.unknown(own.releases, nightly=False)
+    versions = wheel_index.unknown(own.releases) if version == NEW else [version.removeprefix("v")]
     try:
         release_table.in_order(versions)
     except ValueError as error:
-        allowed, following = "a number such as 2.16.0 or 2.16", "tensorcopy measure --add-release"
+        allowed, following = "a number such as 2.16.0 or 2.16", "tensorcopy measure --add-release NEW"
         raise TensorcopyError("not a torch release", got=repr(version), allowed=allowed, next=following) from error
     if known := [row.version for row in own.releases if row.version in versions]:
         console.print(f"torch {known[0]} is already in the table")

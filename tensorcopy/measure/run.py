@@ -162,7 +162,9 @@ class _Run:
         conditions = histories.conditions_of(taken, histories.environment_of(taken), self.campaign.requires)
         assert conditions is not None
         named = self.request.history
-        folder, is_new = histories.folder_of(self.results, conditions, named or self.request.machine or machine_name(), is_named=bool(named))
+        folder, is_new = histories.folder_of(
+            self.results, conditions, named or self.request.machine or machine_name(), is_named=bool(named)
+        )
         launches.write(folder, taken)
         self.launches.append(taken)
         if is_new and self.request.folder is None:

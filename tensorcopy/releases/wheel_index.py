@@ -10,7 +10,7 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, uv
-from tensorcopy.releases.release_table import UNKNOWN, Release, ReleaseIndex, in_order, minor
+from tensorcopy.releases.release_table import UNKNOWN, Release, ReleaseIndex, minor
 
 NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
@@ -69,12 +69,11 @@ def release(version: str) -> Release:
     )
 
 
-def unknown(releases: ReleaseIndex, *, nightly: bool) -> list[str]:
+def unknown(releases: ReleaseIndex) -> list[str]:
     """Return the versions that the index has and a table of releases does not, in order.
 
-    They are versions newer than the table's newest, and patches of its newest minor releases.
-
-    nightly : include the newest nightly, if it is newer than all releases
+    They are versions newer than the table's newest, patches of its newest minor releases, and where `uv.NIGHTLY_INDEX` is set the newest
+    nightly, if it is newer than all of them.
 
     Raises TensorcopyError where the index cannot be reached.
     """
@@ -86,48 +85,22 @@ def unknown(releases: ReleaseIndex, *, nightly: bool) -> list[str]:
         for series in sorted(last)[-PATCHED:-1]:
             versions += _above(f"torch>{{}},<{series[0]}.{series[1] + 1}", last[series], python)
         versions += _above("torch>{}", rows[-1].version, python)
-        if nightly:
+        if index := uv.nightly_index():
             above = versions[-1] if versions else rows[-1].version
-            newest = uv.resolved(f"torch>{above}", python, lowest=False, prereleases=True, index=uv.nightly_index())
+            newest = uv.resolved(f"torch>{above}", python, lowest=False, prereleases=True, index=index)
             versions += [newest] if newest and ".dev" in newest and newest not in {row.version for row in releases} else []
     except uv.UvFailed as error:
-        raise _unreachable(error) from error
+        raise TensorcopyError(
+            "the package index cannot be read", got=str(error), allowed="an index that uv can reach", next="check the network"
+        ) from error
     return versions
 
 
-def _unreachable(error: uv.UvFailed) -> TensorcopyError:
-    return TensorcopyError(
-        "the package index cannot be read", got=str(error), allowed="an index that uv can reach", next="check the network"
-    )
-
-
-def between(first: str, last: str, python: str, releases: ReleaseIndex) -> list[str]:
-    """Return every version from `first` to `last` that can be installed on Python `python`, or that the table of releases has, in order.
-
-    They are releases with their patches; where `uv.NIGHTLY_INDEX` is set, that index's nightlies and release candidates too.
-
-    Raises TensorcopyError where an index cannot be reached.
-    """
-    known = in_order({first, last, *(row.version for row in releases if row.runs_on(python))})
-    versions = set(known[known.index(first) : known.index(last) + 1])
-    try:
-        versions |= set(_above(f"torch>{{}},<{last}", first, python))
-        nightlies = uv.nightly_index()
-        versions |= set(_above(f"torch>{{}},<={last}", first, python, nightlies)) if nightlies else set()
-    except uv.UvFailed as error:
-        raise _unreachable(error) from error
-    return in_order(versions)
-
-
-def _above(requirement: str, version: str, python: str, nightlies: str = "") -> list[str]:
-    """Return every version above `version` that meets the requirement, in order.
-
-    nightlies : the address of an index, from which pre-releases are taken too; "" for releases of uv's settings
-    """
+def _above(requirement: str, version: str, python: str) -> list[str]:
+    """Return every version above `version` that meets the requirement, in order."""
     versions: list[str] = []
     while True:
-        wanted = requirement.format(versions[-1] if versions else version)
-        following = uv.resolved(wanted, python, lowest=True, prereleases=bool(nightlies), index=nightlies)
+        following = uv.resolved(requirement.format(versions[-1] if versions else version), python, lowest=True)
         if following is None:
             return versions
         versions.append(following)

@@ -186,7 +186,7 @@ def _unknown_torch(path: Path, launch: Launch, releases: ReleaseIndex) -> list[T
                     path=path,
                     got=f"torch {torch[:60]} of {side.sha[:8]}",
                     allowed="a SHA with a row in the table of releases",
-                    next="remove the file" if is_other_build else f"tensorcopy list releases --add {version[:60]}",
+                    next="remove the file" if is_other_build else f"tensorcopy measure --add-release {version[:60]}",
                 )
             )
     return problems

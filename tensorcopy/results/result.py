@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -121,6 +121,10 @@ class Result:
     def place(self) -> tuple[str, str, str]:
         """What tells it from the other results of its machine: SHA, environment and revision."""
         return self.sha, self.environment, self.revision
+
+    def failed(self, suites: Container[str] | None = None) -> list[str]:
+        """Return a line for each case that failed in its last launch, with its own error; suites : whose cases are meant, None for all."""
+        return [f"{case.name}: {text}" for case, text in self.failures.items() if suites is None or case.suite in suites]
 
     def count_of(self, case: Case) -> Measured | None:
         """Return the count of a timed or counted case; None where nothing was counted."""

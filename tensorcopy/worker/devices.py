@@ -168,7 +168,7 @@ def require(device: str) -> None:
         Usability.ABSENT: (f"{device} cannot be used on this machine", "install a torch that is built for it, and its driver"),
         Usability.UNSUPPORTED: (
             f"this torch cannot use {device}",
-            f"tensorcopy list releases --device {device} shows those that can",
+            "name another release, or install a newer driver",
         ),
         Usability.FAILING: (f"{device} is there and fails", f"free or repair it{hidden}"),
     }[usability]

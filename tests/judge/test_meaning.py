@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from math import log
+from math import exp, log
 
 import pytest
 
@@ -64,6 +64,18 @@ def test_a_gain_counts_whose_whole_interval_is_one_though_among_many_it_would_no
     assert history.neighbours[1].verdict is Verdict.UNCHANGED
     assert history.neighbours[1].interval[1] < 1
     assert meaning.is_back(history, 2, None)
+
+
+def test_a_gain_that_may_be_none_is_no_gain(tmp_path):
+    """The whole interval of the release before must be below 1: else what it lost is new, though not more than with the one before it."""
+    gained = [2.0 * exp(-0.002 + (-1) ** place * (0.006 + 0.0001 * place)) for place in range(12)]
+    launch_files.write(tmp_path, {TIME: {"2.13.0": [2.0] * 12, "2.14.1": gained, "2.15.0": [2.0 * exp(0.0285)] * 12}})
+    results = sorted(launch_files.load(tmp_path), key=lambda result: RELEASES.index(result.version))
+    history = case_history.joined([results], NO_RULES)[launch_files.case(TIME)]
+    assert history.neighbours[2].verdict is Verdict.SLOWER
+    assert history.change(0, 2).verdict is Verdict.UNCHANGED
+    assert history.neighbours[1].interval[0] < 1 < history.neighbours[1].interval[1]
+    assert not meaning.is_back(history, 2, None)
 
 
 # microseconds by release; the index of the change, and the release that took it back

@@ -803,6 +803,14 @@ def time_computes():
     while time.thread_time() < end:
         pass
 
+calls = []
+
+def time_waits_once():  # as for a page of a library
+    calls.append(0)
+    if len(calls) == 4:
+        time.sleep(0.001)
+    time_computes()
+
 def time_waits():
     time.sleep(0.02)
 
@@ -818,7 +826,7 @@ class SetUp:
 
 
 def test_a_long_call_that_computes_is_timed_on_its_core(sides):
-    """Beside two busy processes; one that sleeps, or is short after a long setup, by the wall clock."""
+    """Beside two busy processes, though it waits once; one that sleeps, or is short after a long setup, by the wall clock."""
     with_suite(sides, "long", LONG)
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
     try:
@@ -828,5 +836,6 @@ def test_a_long_call_that_computes_is_timed_on_its_core(sides):
             each.kill()
             each.wait()
     assert rows["long.time_computes"] == pytest.approx(0.02, rel=0.02)
+    assert rows["long.time_waits_once"] == pytest.approx(0.02, rel=0.02)
     assert 0.02 < rows["long.time_waits"] < 0.1
     assert rows["long.SetUp.time_nothing"] < 1e-4

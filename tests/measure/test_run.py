@@ -372,15 +372,12 @@ def test_two_releases_are_compared_now_until_every_case_is_exact(machine, capsys
     assert not Path("results").exists()
 
 
-def test_what_is_inexact_alone_is_timed_further(machine, capsys):
+def test_what_is_inexact_alone_is_timed_further(machine):
     """By twice as many launches at each stage; the cases that are exact keep theirs."""
     machine.noise[IN_DOUBT] = 0.2
     machine.seconds = lambda version, number: 1e-6 * (1.3 if "2.15" in version else 1.0) * (1 + machine.chance.gauss(0, 0.002))
     assert main(["compare", "2.14.1", "2.15.0", "--now", "--for", "13m"]) == 0
     assert [cases for _, cases in machine.taken] == [[CLEAR, IN_DOUBT]] * 8 + [[IN_DOUBT]] * 5
-    printed = capsys.readouterr().out
-    assert "1 of 2 cases slower" in printed
-    assert "1 undecided" in printed
 
 
 def test_a_case_that_is_exact_enough_for_a_margin_gets_no_more(machine):

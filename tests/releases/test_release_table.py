@@ -119,11 +119,11 @@ def test_releases_missing_in_the_table_are_added(workshop, tmp_path):
     original = table.read_text(encoding="utf-8")
     try:
         table.write_text("[[release]]".join(original.split("[[release]]")[:-2]), encoding="utf-8")
-        completed = workshop.run("tensorcopy", "list", "releases", "--add")
+        completed = workshop.run("tensorcopy", "measure", "--add-release", "NEW")
         assert completed.returncode == 0, completed.stderr
         assert f"Added torch {NEWEST.version} of {NEWEST.date} ({NEWEST.sha}, " in completed.stdout
         assert set(release_table.of_tables(table)) >= set(ROWS)
-        assert "The package index has no new torch release" in workshop.run("tensorcopy", "list", "releases", "--add").stdout
+        assert "The package index has no new torch release" in workshop.run("tensorcopy", "measure", "--add-release", "NEW").stdout
     finally:
         table.write_text(original, encoding="utf-8")
 

@@ -57,6 +57,8 @@ def test_a_call_that_sleeps_gives_up_the_core():
     """One that computes does not: its time on the core is what it takes undisturbed."""
     assert waiting(lambda: time.sleep(0.001))
     assert not all(waiting(lambda: sum(range(1000))) for _ in range(20))
+    seconds = [0.001]
+    assert not all(waiting(lambda: time.sleep(seconds.pop()) if seconds else None) for _ in range(20))
 
 
 @pytest.mark.parametrize("sides", [2, 3, 6])
