@@ -13,7 +13,7 @@ from argparse import ArgumentTypeError
 import pytest
 
 from tensorcopy.cli import main, output, parser
-from tensorcopy.cli.arguments import TensorSize, path
+from tensorcopy.cli.arguments import TensorSize, line, path
 from tensorcopy.measure import settings
 from tensorcopy.releases import wheel_index
 from tests import launch_files
@@ -48,7 +48,7 @@ def options(parser, *words):
             yield words, action.option_strings[-1], action
 
 
-TEXTS = (None, path, settings.expression)  # types of options that are no number
+TEXTS = (None, path, line, settings.expression)  # types of options that are no number
 NUMBERS = ("nan", "inf", "-inf", "-3", "1.5", "0", "", "3", "1e400")
 VALID = {"--margin": ("1.5", "3"), "--for": (), "--shard": ()}  # of those; of every other option the whole number
 NAMES = ("--history",)  # any text but none
