@@ -89,6 +89,14 @@ EXAMPLES = {
     "shlex.quote(str(side.python))": ".venv/bin/python",
     "table.name": "releases.toml",
     "variable": "TENSORCOPY_FOR",
+    "folder": ".asv/env",
+    "process.program.python": ".venv/bin/python",
+    "program.python.parent.parent": ".venv",
+    "shlex.quote(str(program.python))": ".venv/bin/python",
+    "head[:12]": "0123456789ab",
+    "options.bench": "copies",
+    "commit": "main",
+    "' '.join(names)": "v2.14.1 v2.15.0",
 }
 Names = Mapping[str, Sequence[ast.AST]]
 
