@@ -25,7 +25,7 @@ from tensorcopy.judge import paired
 from tensorcopy.measure import run as measuring
 from tensorcopy.measure import settings, sides
 from tensorcopy.measure.plan import Request
-from tensorcopy.measure.run import Outcome
+from tensorcopy.measure.run import RunOutcome
 from tensorcopy.measure.sides import Side
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import reader
@@ -138,7 +138,7 @@ def _request(chosen: Sequence[Side], options: Namespace, given: Namespace, folde
     )
 
 
-def _measured(request: Request, repo: TorchReleases, paths: Paths) -> Outcome:
+def _measured(request: Request, repo: TorchReleases, paths: Paths) -> RunOutcome:
     """Measure, and log what is done and what went wrong. Raises TensorcopyError."""
     measuring.confirm_installing(request, repo.campaign, paths, lambda line: (log.info(line), log.flush()))
     try:

@@ -131,7 +131,7 @@ def test_a_missing_python_is_an_error(checkout, capsys, monkeypatch):
     assert main(["dashboard", "--no-serve", "--releases", "1.9.0"]) == 2
     error = capsys.readouterr().err
     assert LINE.match(error)
-    assert "torch 1.9.0 is skipped: it has wheels for Python 3.7 to 3.9" in error
+    assert "torch 1.9.0 is skipped: got wheels for Python 3.7 to 3.9" in error
     assert "uv python install 3.9" in error
 
 

@@ -384,9 +384,7 @@ def test_two_git_revisions_are_compared_by_asv(folder, no_other_repository, caps
     assert capsys.readouterr().err.endswith(f"; next: asv continuous {named}\n")
 
 
-@pytest.mark.parametrize(
-    ("version", "advised"), [("0.1.0", "tensorcopy list releases"), ("2.99.0", "tensorcopy list releases --add 2.99.0")]
-)
+@pytest.mark.parametrize(("version", "advised"), [("0.1.0", "name one of these"), ("2.99.0", "tensorcopy measure --add-release 2.99.0")])
 def test_a_version_that_torch_never_had_is_not_added(folder, capsys, version, advised):
     """Such as that of a project: no index has a torch older than the table's first."""
     assert main(["compare", version, NAMES[1]]) == 2
