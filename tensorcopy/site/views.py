@@ -135,7 +135,7 @@ def _chart(site: Site, history: ShownHistory, cases: Sequence[Case]) -> Markup:
 def finding(history: ShownHistory, cases: Sequence[Case]) -> str:
     """Return in a sentence how the newest release compares with the first one over some cases of one size."""
     first, newest = history.cases[cases[0]].releases[0], history.cases[cases[0]].releases[-1]
-    changes = [change for case in cases if (change := facts.over(history.cases[case]))]
+    changes = [change for case in cases if (change := history.cases[case].change(0, -1))]
     noun = cases[0].spec.module if len(cases) > 1 else history.code(cases[0])
     of = f"{noun} of {told(cases[0])}" if cases[0].spec.shipped else noun
     sizes = {word: [each.size for each in changes if each.verdict is word] for word in facts.CHANGED}
@@ -272,7 +272,8 @@ def _case(history: ShownHistory, case: Case, is_main: bool) -> Values:
         "is_main": is_main,
         "value": next((quantity(row["value"], of_case.unit) for row in rows if row["value"] is not None), ""),
         "is_open": history.is_open(case),
-        "overall": overall and {"text": _against_first(overall), "first": releases[0], "newest": releases[-1]},
+        "overall": overall
+        and {"text": _against_first(overall), "first": releases[of_case.places[0]], "newest": releases[of_case.places[-1]]},
         "largest": [
             {
                 "release": releases[step.index],
