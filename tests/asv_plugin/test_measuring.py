@@ -126,6 +126,10 @@ def test_settings_and_options_say_how_much_is_measured(checkout, monkeypatch):
     assert (request.shard, request.environments, request.device, request.needs, request.parallel) == ((2, 3), 4, "cpu", "mps", 2)
     assert (request.launches, request.selection, request.history) == (7, "(?:time_a)|(?:(?i:B))", "box")
     assert request.functions is False
+    monkeypatch.setenv("TENSORCOPY_NEEDS", "tpu")
+    with pytest.raises(TensorcopyError, match="invalid TENSORCOPY_NEEDS: got 'tpu'; allowed: cpu, "):
+        measuring.run(*options_of("run"))
+    monkeypatch.delenv("TENSORCOPY_NEEDS")
     quick = asked("run", "--quick")
     assert (quick.launches, quick.most) == (1, 1)
     assert quick.folder
