@@ -114,7 +114,7 @@ def _request(options: argparse.Namespace, own: Campaign, paths: Paths) -> tuple[
     from tensorcopy.worker import nvidia
 
     until = monotonic() + (options.budget or inf)
-    needs = options.device or ""
+    needs = settings.needs(options.device)
     if options.interpreter:
         chosen, lines = sides.in_interpreters(options.interpreter, own, options.releases), list[str]()
         reference = max(chosen, key=lambda each: each.release) if len(chosen) > 1 else None

@@ -732,7 +732,7 @@ def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interp
     assert interpreters.torch_of(Path("missing")) == []
 
 
-@pytest.mark.parametrize("arguments", [("--device", "cuda"), ()], ids=["option", "variable"])
+@pytest.mark.parametrize("arguments", [("--device", "cuda"), ()], ids=["option", "environment variable"])
 @pytest.mark.parametrize("backend", ["", "cu126"])
 def test_a_required_gpu_selects_the_releases_before_they_are_installed(machine, monkeypatch, capsys, arguments, backend):
     """The table describes the default wheels: where uv installs others, the check before measuring decides."""
@@ -740,7 +740,7 @@ def test_a_required_gpu_selects_the_releases_before_they_are_installed(machine, 
     monkeypatch.setenv("TENSORCOPY_NEEDS", "" if arguments else "cuda")
     monkeypatch.setenv("UV_TORCH_BACKEND", backend)
     monkeypatch.setattr(nvidia, "visible_gpus", lambda: ([OLD_GPU], ""))
-    code = measure("2.15.0", "--launches", "1", "--no-counts", *(arguments or ("--history", "box")))
+    code = measure("2.15.0", "--launches", "1", "--no-counts", *arguments)
     assert code == (0 if backend else 2)
     refused = "NVIDIA H200 can run none of these releases: got CUDA 13.2 needs driver R580 or newer, and this one is 550.54.14; "
     printed = capsys.readouterr().err
