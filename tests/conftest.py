@@ -40,6 +40,7 @@ from tests import emulated_cuda as emulation
 from tests import launch_files, worker_in_process
 from tests.emulated_cuda import Gpu
 from tests.launch_files import PROVENANCE
+from tests.site import world
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -268,6 +269,24 @@ def published_site(shipped_site: Site, tmp_path_factory: pytest.TempPathFactory)
             site.mkdir()
             build.write(shipped_site, site)
     return site
+
+
+@pytest.fixture(scope="session")
+def world_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The launches of the small world of `tests.site.world`. No test changes them."""
+    return world.write(tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture(scope="session")
+def world_site(world_folder: Path) -> Site:
+    """What the site shows of that world."""
+    return world.site_of(world_folder, docs=build.documents(ROOT), source="https://github.com/o/tensorcopy")
+
+
+@pytest.fixture(scope="session")
+def world_files(world_site: Site) -> dict[str, str]:
+    """Every file of its site, by address."""
+    return dict(build.files(world_site, "https://o.github.io/tensorcopy/"))
 
 
 SHIPPED, SHIPPED_GPU = ROOT / "results" / "epyc-2core", ROOT / "results" / "h200-16core"

@@ -13,9 +13,12 @@ from tensorcopy.copying.recommend import CopyRequest, Table
 from tensorcopy.judge.methods import Word
 from tensorcopy.numbers import count
 from tensorcopy.site import build, facts
+from tests import launch_files
 from tests.conftest import ROOT
+from tests.launch_files import observed
 from tests.site import world
 from tests.site.reading import Element, files_in, is_time, read, says
+from tests.site.reading import table as rows_of
 
 CHANGED = (Word.SLOWER, Word.FASTER)
 SMALL, LARGE = 2**7, 2**17  # elements, beside an answer
@@ -100,8 +103,8 @@ def of_first_page(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
         rows = block.first("table.answers").all("tr")
         if len(rows) != len(of):
             yield f"{device}: {len(rows)} answers"
-        for row, table in zip(rows, of.values()):
-            yield from (f"{device}: {fault}" for fault in of_answer(table, row))
+        for row, answered in zip(rows, of.values()):
+            yield from (f"{device}: {fault}" for fault in of_answer(answered, row))
         by_address = {history.address(case): case for case in history.cases}
         tinted = {}  # by method, size and whether x requires grad
         for grad in (True, False):
@@ -191,21 +194,15 @@ def differences(site: facts.Site, files: dict[str, str]) -> list[str]:
     return [fault for of in (of_choices, of_first_page, of_method_pages) for fault in of(site, files)]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    return world.site_of(world.write(tmp_path_factory.mktemp("world")))
-
-
-@pytest.fixture(scope="module")
-def files(site):
-    return dict(build.files(site))
-
-
-def test_every_page_compares_methods_as_the_recommendation_does(site, files):
+def test_every_page_compares_methods_as_the_recommendation_does(world_site, world_files):
     assert {
-        cell.against.word for of in tables(site, "cpu").values() for column in of.columns for cell in column.cells.values() if cell.against
+        cell.against.word
+        for of in tables(world_site, "cpu").values()
+        for column in of.columns
+        for cell in column.cells.values()
+        if cell.against
     } == {*Word} - {Word.TOO_FEW_LAUNCHES}
-    assert differences(site, files) == []
+    assert differences(world_site, world_files) == []
 
 
 SPOILED = {  # a file, what is replaced there first, and by what
@@ -229,31 +226,69 @@ SPOILED = {  # a file, what is replaced there first, and by what
 
 
 @pytest.mark.parametrize(("address", "pattern", "replacement"), SPOILED.values(), ids=SPOILED)
-def test_a_wrong_word_or_number_about_a_method_is_noticed(site, files, address, pattern, replacement):
-    text, number = re.subn(pattern, replacement, files[address], count=1)
+def test_a_wrong_word_or_number_about_a_method_is_noticed(world_site, world_files, address, pattern, replacement):
+    text, number = re.subn(pattern, replacement, world_files[address], count=1)
     assert number, f"{address} has no {pattern}"
-    assert differences(site, {**files, address: text}) != []
+    assert differences(world_site, {**world_files, address: text}) != []
 
 
 def recommended(page: str, device: str) -> list[str]:
     return [row.first("td").first("code").text for row in read(page).by_id(device).first("table.answers").all("tr")]
 
 
-def test_no_plus_or_minus_stands_beside_a_method(files):
+def test_no_plus_or_minus_stands_beside_a_method(world_files):
     """Such an interval is of releases: two methods whose intervals do not meet need not differ."""
-    pages = [address for address in files if address.startswith(("index.html", "ja/", "choose", "methods/"))]
+    pages = [address for address in world_files if address.startswith(("index.html", "ja/", "choose", "methods/"))]
     assert len(pages) > 10
-    assert [address for address in pages if "±" in files[address]] == []
-    assert "±" in files["compare/2.14.1..2.15.0.html"]
+    assert [address for address in pages if "±" in world_files[address]] == []
+    assert "±" in world_files["compare/2.14.1..2.15.0.html"]
 
 
-def test_the_memory_of_a_clone_is_that_with_the_newest_release(files):
+def test_the_memory_of_a_clone_is_that_with_the_newest_release(world_files):
     """It was 8 MiB with 2.13.0."""
-    first = read(files["index.html"]).by_id("cuda").text
+    first = read(world_files["index.html"]).by_id("cuda").text
     assert 'Before .cpu(), yes: 4 MiB more for a tensor of 4 MiB than x.detach().to("cpu", copy=True).numpy().' in first
-    assert "waste" not in read(files["index.html"]).by_id("cpu").text
-    method = read(files["methods/cuda/detach_clone_numpy.html"]).text
+    assert "waste" not in read(world_files["index.html"]).by_id("cpu").text
+    method = read(world_files["methods/cuda/detach_clone_numpy.html"]).text
     assert "Memory on the device for a tensor of 4 MiB: 8 MiB 2.13.0 ; 4 MiB 2.14.1 to 2.15.0 : 4 MiB more than" in method
+
+
+def test_what_methods_do_is_told_as_observed(tmp_path):
+    """With the newest release, and where a release does something else than the one before."""
+    launch_files.write(tmp_path, {f"{world.COPY} {name} 128": world.times(1.0, 1.0) for name in ("detach_clone", "tensor")})
+    for release, shares in (("2.14.1", True), ("2.15.0", False)):
+        rows = {
+            "detach_clone": observed("copy", "x.detach().clone()"),
+            "tensor": observed("copy", "torch.tensor(x)", shares_storage=shares),
+        }
+        rows["tensor"]["observed"]["cpu"]["as_promised"] = shares
+        rows["detach_clone"]["observed"]["cpu"]["as_promised"] = True
+        launch_files.write_counts(tmp_path, release, {}, methods=rows)
+    files = world.files_of(tmp_path)
+    shown_tables = read(files["methods/index.html"]).all("table")
+    assert len(shown_tables) == 2, "of x with and without grad"
+    for shown in map(rows_of, shown_tables):
+        words = {row["method"].text: (row["memory"].text, row["gradient to x"].text, row["as documented"].text) for row in shown}
+        assert words == {"x.detach().clone()": ("its own", "cut", "yes"), "torch.tensor(x)": ("its own", "cut", "NO")}
+    changed = read(files["compare/2.14.1..2.15.0.html"]).text.partition("Methods that behave differently")[2]
+    assert changed.count("torch.tensor(x)") >= 2
+    assert "x.detach().clone(), x requires" not in changed
+    assert "2.14.1" in read(files["methods/cpu/tensor.html"]).text
+
+
+def test_what_few_launches_cannot_tell_is_the_middle_factor(tmp_path):
+    """Of all methods that are compared: half of them have a smaller one."""
+    times = {f"{world.COPY} {name} 128": world.times(1.0, 1.0) for name in ("detach_clone", "clone_detach", "new_tensor", "tensor")}
+    launch_files.write(tmp_path, times, launches=3, noise=0.1)
+    launch_files.write_counts(tmp_path, "2.15.0", {}, methods=world.methods("cpu"))
+    site = world.site_of(tmp_path)
+    words = [
+        cell.against for cell in tables(site, "cpu")[recommend.common_request("tensor", "cpu")].columns[0].cells.values() if cell.against
+    ]
+    factors = sorted(each.seen for each in words)
+    text = read(dict(build.files(site))["index.html"]).by_id("cpu").text
+    assert len(factors) == 3
+    assert f"From 3 launches, a method is called slower 9 times in 10 only if it takes {factors[1]:.2g} × as long." in text
 
 
 @pytest.mark.slow

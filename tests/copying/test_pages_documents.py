@@ -1,6 +1,7 @@
 """The documents as pages, and the first page in Japanese."""
 
 import re
+import shutil
 
 import pytest
 
@@ -155,11 +156,6 @@ def english_in(page: str) -> set[str]:
     return words - NAMES
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return world.write(tmp_path_factory.mktemp("world"))
-
-
 @pytest.fixture
 def used(monkeypatch):
     """The texts that have been looked up in Japanese."""
@@ -169,16 +165,17 @@ def used(monkeypatch):
     return texts
 
 
-def test_the_japanese_first_page_has_no_english_text(folder):
+def test_the_japanese_first_page_has_no_english_text(world_folder):
     """But code, names, and what is marked as English."""
     for options in ({}, {"own": "box"}, {"own": "card"}):
-        assert english_in(world.files_of(folder, **options)["ja/index.html"]) == set()
-    assert english_in(world.files_of(folder)["ja/index.html"].replace("測定方法", "how it is measured")) != set()
+        assert english_in(world.files_of(world_folder, **options)["ja/index.html"]) == set()
+    assert english_in(world.files_of(world_folder)["ja/index.html"].replace("測定方法", "how it is measured")) != set()
 
 
-def test_every_translation_is_used(folder, tmp_path, used):
+def test_every_translation_is_used(world_folder, tmp_path, used):
     """By pages with and without results, failures, changes and a machine of one's own."""
     problem = TensorcopyError("a launch cannot be read", got="x", allowed="y", next="z")
+    folder = shutil.copytree(world_folder, tmp_path / "world")
     launch_files.write(folder, {f"{world.GRAD} detach_clone {world.SMALL} True": {"2.15.0": 3.0}}, machine="vm")
     launch_files.write_counts(folder, "2.15.0", {}, methods=world.methods("cpu"), machine="vm")
     few = {f"{world.COPY} {method} 128": world.times(2.0, 2.0) for method in ("detach_clone", "tensor")}

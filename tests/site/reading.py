@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,7 @@ class _Reader(HTMLParser):
         self.path[-1].children.append(text)
 
 
+@lru_cache(maxsize=512)  # pages: most tests change one of a site's
 def read(page: str) -> Element:
     """Return a page; every element must be closed."""
     return _Reader(page).root
@@ -105,11 +107,12 @@ def files_in(folder: Path) -> dict[str, str]:
 
 
 def table(element: Element) -> list[dict[str, Element]]:
-    """Return the rows of a table, by the headings of their columns; a heading again gets a number."""
+    """Return the rows of a table, by the headings of their columns; a heading again gets a number, and a wide cell is in several."""
     heads: list[str] = []
     for head in element.all("thead th"):
         heads.append(f"{head.text} 2" if head.text in heads else head.text)
-    rows = [[cell for cell in row.children if isinstance(cell, Element)] for row in element.all("tbody tr")]
+    cells = [[cell for cell in row.children if isinstance(cell, Element)] for row in element.all("tbody tr")]
+    rows = [[cell for cell in row for _ in range(int(cell.attributes.get("colspan") or 1))] for row in cells]
     assert all(len(row) == len(heads) for row in rows)
     return [dict(zip(heads, row)) for row in rows]
 

@@ -28,7 +28,8 @@ OF_CUDA = {
 }
 # planted with the newest release, and with one before, as pages print them
 NEW, EARLIER = {"cpu": "+31.", "cuda": "+18."}, {"cpu": "+24.", "cuda": "+47."}
-FILES = ["icon.svg", "tensorcopy.css", "page.js", "docs/article.html", "docs/index.html", "docs/measurement.html"]
+DOCUMENTS = ("article", "index", "measurement", "gpu-runner", "own-operation")  # that the first page links
+FILES = ["icon.svg", "tensorcopy.css", "page.js", *(f"docs/{name}.html" for name in DOCUMENTS)]
 
 
 def write(folder, cases, machine, *devices, start=START):

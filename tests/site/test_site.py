@@ -25,19 +25,7 @@ STATIC = ["icon.svg", "tensorcopy.css", "page.js"]
 BEFORE, NEWEST = RELEASES[-2:]
 NEW = f"compare/{BEFORE}..{NEWEST}.html"
 POLICY = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
-DOCS = {name: f"# {name}" for name in ("index", "article", "measurement")}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return world.write(tmp_path_factory.mktemp("world"))
-
-
-@pytest.fixture(scope="module")
-def files(folder):
-    return world.files_of(
-        folder, docs=build.documents(ROOT), source="https://github.com/o/tensorcopy", root="https://o.github.io/tensorcopy/"
-    )
+DOCS = {name: f"# {name}" for name in ("index", "article", "measurement", "gpu-runner", "own-operation")}
 
 
 def pages_of(files):
@@ -47,8 +35,8 @@ def pages_of(files):
 # any site
 
 
-def test_every_page_has_one_heading_a_title_of_its_own_and_good_links(files):
-    assert faults(files, STATIC) == []
+def test_every_page_has_one_heading_a_title_of_its_own_and_good_links(world_files):
+    assert faults(world_files, STATIC) == []
 
 
 BROKEN = {
@@ -62,22 +50,22 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("pattern", "replacement"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_page_is_noticed(files, pattern, replacement):
-    text, count = re.subn(pattern, replacement, files["index.html"], count=1)
+def test_a_broken_page_is_noticed(world_files, pattern, replacement):
+    text, count = re.subn(pattern, replacement, world_files["index.html"], count=1)
     assert count
-    assert faults({**files, "index.html": text}, STATIC) != []
+    assert faults({**world_files, "index.html": text}, STATIC) != []
 
 
-def test_every_page_says_until_when_was_measured(files):
+def test_every_page_says_until_when_was_measured(world_files):
     """On any device; and what a table says is of the day of its device."""
-    english = [page for text in pages_of(files).values() if (page := read(text)).first("html").attributes["lang"] == "en"]
+    english = [page for text in pages_of(world_files).values() if (page := read(text)).first("html").attributes["lang"] == "en"]
     assert {page.first("footer").text.split(" · ")[1] for page in english} == {"measured up to 2026-11-23"}
-    assert "Times with torch 2.15.0, 2026-11-22." in read(files["index.html"]).by_id("cpu").text
+    assert "Times with torch 2.15.0, 2026-11-22." in read(world_files["index.html"]).by_id("cpu").text
 
 
-def test_every_page_forbids_what_it_does_not_load_itself(files):
+def test_every_page_forbids_what_it_does_not_load_itself(world_files):
     """And has no script, style or handler in its text, so that the policy hides nothing."""
-    for address, text in pages_of(files).items():
+    for address, text in pages_of(world_files).items():
         page = read(text)
         (policy,) = (each.attributes["content"] for each in page.all("meta") if "http-equiv" in each.attributes)
         assert policy == POLICY, address
@@ -87,23 +75,23 @@ def test_every_page_forbids_what_it_does_not_load_itself(files):
         assert not [each for each in page if each.tag == "style" or any(name == "style" or name[:2] == "on" for name in each.attributes)]
 
 
-def test_an_address_at_the_sites_root_is_known_to_machines(files):
+def test_an_address_at_the_sites_root_is_known_to_machines(world_files):
     """Each page names itself, but that of missing addresses, whose links lead to the root from any depth."""
-    for address, text in pages_of(files).items():
+    for address, text in pages_of(world_files).items():
         links = {each.attributes.get("rel"): each.attributes.get("href") for each in read(text).all("link")}
         expected = f"https://o.github.io/tensorcopy/{address.removesuffix('index.html')}"
         assert links.get("canonical") == (expected if address != "404.html" else None)
-    assert 'href="/tensorcopy/index.html"' in files["404.html"]
-    assert "../" not in files["404.html"]
+    assert 'href="/tensorcopy/index.html"' in world_files["404.html"]
+    assert "../" not in world_files["404.html"]
 
 
-def test_a_feed_is_shown_once_by_a_reader(files, folder, tmp_path):
+def test_a_feed_is_shown_once_by_a_reader(world_files, world_folder, tmp_path):
     """An entry for each device and release, whose id and day do not change when more is measured."""
-    feed = feedparser.parse(files["slowdowns.xml"].encode())
+    feed = feedparser.parse(world_files["slowdowns.xml"].encode())
     assert not feed.bozo
     assert [entry.id.partition("/feed/")[2] for entry in feed.entries] == ["new/cpu/2.15.0", "new/cuda/2.15.0"]
     assert [entry.updated[:10] for entry in feed.entries] == ["2026-11-21", "2026-11-23"]
-    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(world_folder, tmp_path, dirs_exist_ok=True)
     launch_files.write(tmp_path, world.CPU, machine="box", noise=0.002, start=START.replace(day=29))
     again = feedparser.parse(world.files_of(tmp_path, source="https://github.com/o/tensorcopy")["slowdowns.xml"].encode())
     assert [(entry.id, entry.updated) for entry in again.entries] == [(entry.id, entry.updated) for entry in feed.entries]
@@ -112,21 +100,21 @@ def test_a_feed_is_shown_once_by_a_reader(files, folder, tmp_path):
 # what a change means
 
 
-def test_a_slowdown_that_is_back_is_no_news(files):
+def test_a_slowdown_that_is_back_is_no_news(world_files):
     """It is told with what happened, and is in no feed, no badge and no count of new ones."""
     code = "x.new_tensor(x)"
-    assert code not in files["slowdowns.xml"]
-    assert "2 on torch 2.15.0 (cpu)" in files["regressions.svg"], "torch.tensor(x) and torch.empty_like(x).copy_(x)"
-    first = read(files["index.html"]).by_id("cpu").text
+    assert code not in world_files["slowdowns.xml"]
+    assert "2 on torch 2.15.0 (cpu)" in world_files["regressions.svg"], "torch.tensor(x) and torch.empty_like(x).copy_(x)"
+    first = read(world_files["index.html"]).by_id("cpu").text
     assert f"({code}) are as fast as with 2.13.0: 2.14.1 was 3." in first
     assert "They execute no more instructions." in first
     assert code not in first.partition("Slower than it was?")[2].partition("How sure")[0]
-    page = read(files["regressions.html"]).by_id("cpu")
+    page = read(world_files["regressions.html"]).by_id("cpu")
     assert "With torch 2.15.0, 3 of 21 cases take longer" in page.text
     back = page.text.partition("Back to an earlier level: no news")[2].partition("In the last releases")[0]
     assert "same instructions: probably the layout of the binary" in back
     assert f"{code}: 1 case" in back
-    tally = read(files[NEW]).first("p.tally").text
+    tally = read(world_files[NEW]).first("p.tally").text
     assert "2 slower (" in tally
     assert "1 back to an earlier level" in tally
 
@@ -142,25 +130,25 @@ WHY = {
 
 
 @pytest.mark.parametrize("method", WHY)
-def test_each_change_has_its_instructions_and_functions_beside_it(files, method):
+def test_each_change_has_its_instructions_and_functions_beside_it(world_files, method):
     """“Not profiled” stands only where no profile covers the release, and a link where functions are known."""
     size, why = WHY[method]
-    fold = read(files[f"methods/cpu/{method}.html"]).by_id(f"box-copies.BySize-{size}")
-    assert [item.text for item in fold.all("li") if item.all("b")][-1].endswith(f"; {why}")
+    fold = read(world_files[f"methods/cpu/{method}.html"]).by_id(f"box-copies.BySize-{size}")
+    assert next(item.text for item in fold.all("li") if item.all("b")).endswith(f"; {why}")
     if why.endswith("why"):
-        page = read(files[f"methods/cpu/{method}.html"])
+        page = read(world_files[f"methods/cpu/{method}.html"])
         target = page.by_id(next(each.attributes["href"] for each in fold.all("a") if each.text == "why").partition("#")[2])
         assert "Python binding +600" in target.first("summary").text
         assert "PythonArgParser" in target.first("table").text
 
 
-def test_a_gain_that_is_lost_and_a_slowdown_that_went_say_so(files):
-    rows = [row for each in read(files["methods/cpu/new_tensor.html"]).all("table.fit") for row in table(each) if "change" in row]
+def test_a_gain_that_is_lost_and_a_slowdown_that_went_say_so(world_files):
+    rows = [row for each in read(world_files["methods/cpu/new_tensor.html"]).all("table.fit") for row in table(each) if "change" in row]
     assert [row["change"].all("small")[0].text for row in rows if row["change"].all("small")] == [
         "back to an earlier level",
         "taken back by 2.15.0",
     ]
-    closed = read(files["regressions.html"]).by_id("cpu").text.partition("that a later release took back")[2]
+    closed = read(world_files["regressions.html"]).by_id("cpu").text.partition("that a later release took back")[2]
     assert "x.detach().clone() +15" in closed
     assert closed.strip().endswith("% with 2.12.1, taken back by 2.13.0")
 
@@ -168,36 +156,36 @@ def test_a_gain_that_is_lost_and_a_slowdown_that_went_say_so(files):
 # failures
 
 
-def test_a_failure_stands_first_with_what_was_raised(files):
+def test_a_failure_stands_first_with_what_was_raised(world_files):
     """And a case that a release skips is no failure."""
-    page = read(files[NEW])
+    page = read(world_files[NEW])
     section = page.first("section")
     assert section.first("p.tally").text.startswith("1 fail · ")
     failing = next(each.text for each in section.all("p") if each.text.startswith("fails"))
     assert failing == f"fails x.detach().clone().numpy() 2⁷ elements: {ERROR}"
-    assert "1 of 21 cases fail with 2.15.0." in read(files["index.html"]).by_id("cpu").text
-    assert "fails" in [cell.first("a").text for cell in section.all("table.grid td") if cell.all("a")]
-    row = table(read(files["methods/cpu/detach_clone_numpy.html"]).all("table.fit")[0])[0]
+    assert "1 of 21 cases fail with 2.15.0." in read(world_files["index.html"]).by_id("cpu").text
+    assert "fails" in [cell.text for cell in section.all("table.grid td")]
+    row = table(read(world_files["methods/cpu/detach_clone_numpy.html"]).all("table.fit")[0])[0]
     assert (row["torch"].text, row["value"].text, row["launches"].text) == (NEWEST, "fails", ERROR)
-    assert "Not measured with some releases: not here" in read(files["methods/cpu/tensor.html"]).text
-    assert "<b>this</b>" not in "".join(pages_of(files).values())
+    assert "Not measured with some releases: not here" in read(world_files["methods/cpu/tensor.html"]).text
+    assert "<b>this</b>" not in "".join(pages_of(world_files).values())
 
 
-def test_an_accepted_slowdown_says_why_and_is_not_in_the_badge(folder):
-    rules = VerdictRules(acknowledged=((re.compile("BySize tensor "), NEWEST, "the price of a <check>"),), releases=tuple(RELEASES))
-    files = world.files_of(folder, replace(shipped(), rules=rules))
+def test_an_accepted_slowdown_says_why_and_is_not_in_the_badge(world_folder):
+    rules = VerdictRules(accepted=((re.compile("BySize tensor "), NEWEST, "the price of a <check>"),), releases=tuple(RELEASES))
+    files = world.files_of(world_folder, replace(shipped(), rules=rules))
     assert "1 on torch 2.15.0 (cpu)" in files["regressions.svg"]
     assert "the price of a <check>" in read(files["regressions.html"]).by_id("cpu").text
     assert "the price of a <check>" in read(files[NEW]).text
-    assert "the price" not in world.files_of(folder)["regressions.html"]
+    assert "the price" not in world.files_of(world_folder)["regressions.html"]
 
 
 # whose results
 
 
-def test_this_machine_is_named_only_where_it_publishes(folder, tmp_path, monkeypatch):
+def test_this_machine_is_named_only_where_it_publishes(world_folder, tmp_path, monkeypatch):
     """`dashboard` passes its name to `asv publish`: else a machine has its name alone."""
-    results = shutil.copytree(folder, tmp_path / "results")
+    results = shutil.copytree(world_folder, tmp_path / "results")
     shutil.copy(ROOT / "asv.conf.json", tmp_path)
     launch_files.write(results, {f"{world.GRAD} detach_clone {world.SMALL} True": {NEWEST: 3.0}}, machine="vm", cpu="Laptop 1")
     launch_files.write_counts(results, NEWEST, {}, methods=world.methods("cpu"), machine="vm", cpu="Laptop 1")
@@ -263,8 +251,8 @@ def test_another_campaign_has_its_values_and_nothing_about_copies(tmp_path):
     assert [cell.text for cell in tracked[0].values()] == ["bench.Sort.track_score", "higher", "1 points", "2 points"]
     assert "1 fail · 1 slower (" in section.first("p.tally").text
     assert ERROR in section.text
-    value = next(row for row in csv.DictReader(StringIO(files["data/box.csv"])) if row["case"] == "bench.Sort.track_score")
-    assert value["value"] == "2 points"
+    stored = [row for row in csv.DictReader(StringIO(files["data/box.csv"])) if row["case"] == SCORE]
+    assert [(row["torch"], row["value"], row["unit"]) for row in stored] == [(BEFORE, "1.0", "points"), (NEWEST, "2.0", "points")]
 
 
 # names that a suite or a file may have
