@@ -10,14 +10,14 @@ from urllib.parse import unquote
 
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases import release_table
-from tensorcopy.results.result import Result
+from tensorcopy.results.histories import History
 from tensorcopy.site import build, facts
 from tests.conftest import ROOT
 
 
-def site_of(results: Sequence[Result]) -> dict[str, str]:
-    """Return every page and file of the site of some results, by address."""
-    return dict(build.files(facts.site(shipped(), results)))
+def site_of(found: Sequence[History]) -> dict[str, str]:
+    """Return every page and file of the site of some histories, by address."""
+    return dict(build.files(facts.site(shipped(), found)))
 
 
 def text_of(html: str) -> str:

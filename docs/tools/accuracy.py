@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -25,7 +26,6 @@ from statistics import fmean, median
 from typing import Any
 
 import numpy as np
-from tensorcopy.measure.side_process import LocalSide
 
 from docs.tools.goals import Row, at_least, at_most, between
 from tensorcopy import configuration, files
@@ -34,8 +34,9 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.comparisons import SIZES, Comparison, Question
 from tensorcopy.judge.paired import MARGIN, Change, Verdict
-from tensorcopy.measure import launch
-from tensorcopy.measure.plan import Measurement
+from tensorcopy.measure import launch, sides
+from tensorcopy.measure.process import Program
+from tensorcopy.measure.sides import Opened
 from tensorcopy.numbers import counted, percent
 from tensorcopy.results import histories, launches, reader, suite_specs
 from tensorcopy.results.cases import Case
@@ -109,25 +110,32 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def take(name: str, experiment: Experiment) -> None:
     """Take the launches that are missing. Raises TensorcopyError."""
-    sides = [_side(OLDER if side == BEFORE else NEWER, side, share) for side, share in experiment.sides.items()]
+    opened = {side: _opened(OLDER if side == BEFORE else NEWER) for side in experiment.sides}
+    programs = [_program(opened[side], side, share) for side, share in experiment.sides.items()]
+    names = {text for suite in launch.merged([(each.program, each.suites) for each in opened.values()])[0].values() for text in suite.names}
     total = experiment.launches * (2 if name == "quiet" else 1)
     for number in range(len([*(FOLDER / name).glob("*.json")]), total):
         chosen = experiment.select if number < experiment.launches else f"(?=.*{SMALL}){experiment.select}"
         with _busy(name == "busy"):
-            taken = launch.take(sides, name, selection=chosen)
-        conditions = histories.conditions_of(taken, sides[0].environment)
+            taken, _ = launch.take(programs, name, {text for text in names if re.search(chosen, text)})
+        conditions = histories.conditions_of(taken, programs[0].place[1])
         assert conditions
         folder, _ = histories.folder_of(FOLDER, conditions, name, is_named=True)
         sys.stdout.write(f"launch {number + 1} of {total}: {launches.write(folder, taken)}\n")
         sys.stdout.flush()
 
 
-def _side(version: str, name: str, extra: float) -> LocalSide:
-    """Return a side with an installed release; extra : share of calls that it makes without counting them."""
-    campaign, paths = shipped(), configuration.paths()
-    measurement = Measurement(campaign.releases.find(version), PYTHON)
-    side = measurement.side(measurement.opened(campaign, paths), campaign, paths)
-    return replace(side, revision=name, variables={**side.variables, **({EXTRA: f"{extra:g}"} if extra else {})})
+@cache
+def _opened(version: str) -> Opened:
+    """Return the side of a release, installed unless it is. Raises TensorcopyError."""
+    campaign = shipped()
+    return sides.opened(sides.of_release(campaign.releases.find(version), [PYTHON]), campaign, configuration.paths())
+
+
+def _program(side: Opened, name: str, extra: float) -> Program:
+    """Return what runs as one of several sides with the same release; extra : share of calls that it makes without counting them."""
+    variables = {**side.program.variables, **({EXTRA: f"{extra:g}"} if extra else {})}
+    return replace(side.program, place=(*side.program.place[:2], name), variables=variables)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shlex
 import sys
@@ -27,10 +28,10 @@ from tensorcopy.cli import output
 from tensorcopy.cli.output import progress_bar
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import plan
+from tensorcopy.measure import sides
+from tensorcopy.measure.process import Program
 from tensorcopy.measure.settings import expression
-from tensorcopy.releases import environments, interpreters
-from tensorcopy.releases.environments import Environment
+from tensorcopy.releases import interpreters
 from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.report.table import of_cells, terminal
 from tensorcopy.worker.devices import DEVICES
@@ -75,18 +76,17 @@ def _require_for_keeping(condition: bool) -> None:
 
 def _crosschecked(options: argparse.Namespace) -> Agreement:
     """Install the release unless an interpreter has it, and time every case by its suite and by its reference. Raises TensorcopyError."""
-    paths = configuration.paths()
+    paths, campaign = configuration.paths(), shipped()
     named = [options.release] if options.release else []
     if options.interpreter:
-        measurement = plan.in_interpreters([options.interpreter], shipped(), named)[0]
+        (side, *_) = sides.in_interpreters([options.interpreter], campaign, named)
     else:
-        (measurement, *_), _skipped = plan.select(named, shipped(), paths.pythons, newest_first=True)
-    environment = measurement.opened(shipped(), paths)
-    if measurement.interpreter:
-        search_path = interpreters.search_path([CHECKOUT, interpreters.runner_folder(paths.environments)], environment.python)
-        environment = replace(environment, own={**environment.own, "PYTHONPATH": search_path})
-    with progress_bar(title=str(measurement)) as report_share:
-        return run(Probe(environment, options.device, options.bench), report_share)
+        (*_, side), _skipped = sides.choose(named, campaign, paths.pythons)
+    program = sides.opened(side, campaign, paths, options.device).program
+    folders = os.pathsep.join([str(CHECKOUT), program.variables["PYTHONPATH"]])  # the probe is a module of this checkout
+    program = replace(program, variables={**program.variables, "PYTHONPATH": folders})
+    with progress_bar(title=str(side)) as report_share:
+        return run(Probe(program, options.device, options.bench), report_share)
 
 
 def _print_agreement(agreement: Agreement, console: Console) -> None:
@@ -147,12 +147,12 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Probe:
-    """The arguments of the probe `timer_crosscheck`.
+    """What the probe `timer_crosscheck` is given.
 
     suites : a regular expression on the names of the suites under `root`
     """
 
-    environment: Environment
+    program: Program
     device: str = "cpu"
     suites: str = ""
     root: Path = CHECKOUT / "benchmarks"
@@ -160,16 +160,15 @@ class Probe:
     def command(self) -> list[str]:
         """Return the command line, for the environment's Python."""
         module = "docs.tools.timer_crosscheck"
-        return [str(self.environment.python), "-m", module, str(self.root), self.device, self.suites]
+        return [str(self.program.python), "-m", module, str(self.root), self.device, self.suites]
 
 
 def run(probe: Probe, report_share: ReportShare) -> Agreement:
     """Compare every case of a probe with its reference.
 
     The suites of cases that disagree are compared once more in a separate process: one process in many gets a heap that returns every copy
-    of 4 MiB to the system. Raises TensorcopyError where the device cannot be used, and where the comparison fails or has no case.
+    of 4 MiB to the system. Raises TensorcopyError where the comparison fails or has no case.
     """
-    environments.require(probe.environment, probe.device)
     first = _compare(probe, report_share)
     if not first.outside:
         return first
@@ -186,12 +185,11 @@ def _key(ratio: Ratio) -> tuple[str, str, str]:
 
 def _compare(probe: Probe, report_share: ReportShare) -> Agreement:
     """Run the probe in one process, and read a line of JSON per case from its output."""
-    environment = probe.environment
     ratios: list[Ratio] = []
     head: dict[str, Any] = {}
     with (
         tempfile.TemporaryFile("w+") as errors,  # a pipe would fill up, because it is read only at the end
-        interpreters.started_process(probe.command(), stderr=errors, env=environment.variables(), cwd=CHECKOUT) as process,
+        interpreters.started_process(probe.command(), stderr=errors, env=dict(probe.program.variables), cwd=CHECKOUT) as process,
     ):
         assert process.stdout is not None
         for number, line in enumerate(process.stdout):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -25,14 +24,13 @@ from tensorcopy.judge import paired
 from tensorcopy.measure import run as measuring
 from tensorcopy.measure import settings, sides
 from tensorcopy.measure.plan import Request
-from tensorcopy.measure.run import Outcome
+from tensorcopy.measure.run import RunOutcome
 from tensorcopy.measure.sides import Side
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import reader
 from tensorcopy.worker import nvidia
 from tensorcopy.worker.devices import cpu_model
 
-NEEDS = "TENSORCOPY_NEEDS"  # environment variable: the device that every torch must be able to use
 HASHFILE = "HASHFILE:"  # begins a range
 FIRST_LOOK = 4  # launches of a comparison, which decide what is clear
 
@@ -44,7 +42,7 @@ def run(conf: Any, options: Namespace) -> int:
     if not chosen:
         log.info("every release that can be measured here has a result")
         return 0
-    of_commits, needs = bool(chosen[0].revision), os.environ.get(NEEDS) or given.device or ""
+    of_commits, needs = bool(chosen[0].revision), settings.needs(given.device)
     if interpreters:
         reference = max(chosen, key=lambda each: each.release) if len(chosen) > 1 else None
     else:
@@ -138,7 +136,7 @@ def _request(chosen: Sequence[Side], options: Namespace, given: Namespace, folde
     )
 
 
-def _measured(request: Request, repo: TorchReleases, paths: Paths) -> Outcome:
+def _measured(request: Request, repo: TorchReleases, paths: Paths) -> RunOutcome:
     """Measure, and log what is done and what went wrong. Raises TensorcopyError."""
     measuring.confirm_installing(request, repo.campaign, paths, lambda line: (log.info(line), log.flush()))
     try:

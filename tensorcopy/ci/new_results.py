@@ -15,7 +15,7 @@ from tensorcopy.results.launches import FileProblem
 def collect(folders: Sequence[Path], into: Path, branch: str = "") -> int:
     """Copy what histories below some folders have and those of `into` lack, and return the number of files.
 
-    branch : of origin, whose results are added first; it may not exist yet
+    branch : of origin, whose results are added too; it may not exist yet
 
     A launch goes into the history of its conditions. Raises TensorcopyError for a history or a launch that cannot be read, and for a file
     that is there with other bytes.
@@ -24,7 +24,7 @@ def collect(folders: Sequence[Path], into: Path, branch: str = "") -> int:
         sources = list(folders)
         if branch and (sha := git.fetch_branch(branch)):
             git.check_out(sha, Path(temporary) / "branch")
-            sources.insert(0, Path(temporary) / "branch" / git.prefix() / os.path.relpath(into))
+            sources.append(Path(temporary) / "branch" / git.prefix() / os.path.relpath(into))
         number = sum(_added(path.parent, into) for source in sources for path in sorted(source.rglob(histories.FILE)))
     git.printed("worktree", "prune")
     return number

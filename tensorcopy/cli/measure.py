@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tensorcopy.campaign import Campaign
     from tensorcopy.configuration import Paths
     from tensorcopy.measure.plan import Request
-    from tensorcopy.measure.run import Outcome
+    from tensorcopy.measure.run import RunOutcome
     from tensorcopy.measure.sides import Side
 
 LAUNCHES = 12  # of every release: at 2^17 and 2^20, half of the interval of a difference is less than 1 % then
@@ -114,7 +114,7 @@ def _request(options: argparse.Namespace, own: Campaign, paths: Paths) -> tuple[
     from tensorcopy.worker import nvidia
 
     until = monotonic() + (options.budget or inf)
-    needs = options.device or ""
+    needs = settings.needs(options.device)
     if options.interpreter:
         chosen, lines = sides.in_interpreters(options.interpreter, own, options.releases), list[str]()
         reference = max(chosen, key=lambda each: each.release) if len(chosen) > 1 else None
@@ -160,7 +160,7 @@ def _measured(history: str, own: Campaign, paths: Paths) -> list[Any]:
     return [result for each in run.own_histories(loaded, history, [cpu_model()]) for result in each.results]
 
 
-def print_outcome(outcome: Outcome, console: Console) -> int:
+def print_outcome(outcome: RunOutcome, console: Console) -> int:
     """Print what went wrong in a run, and what a user has to know of it, and return the exit code."""
 
     print_errors(outcome.problems)

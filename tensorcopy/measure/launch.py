@@ -23,7 +23,7 @@ from typing import Any
 from msgspec import UNSET
 
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
-from tensorcopy.measure.process import Answer, Process, Program, chance, shuffled, started, usable_cores
+from tensorcopy.measure.process import Process, Program, Reply, chance, shuffled, started, usable_cores
 from tensorcopy.results import launches, suite_specs
 from tensorcopy.results.cases import beside, device_of, names_of
 from tensorcopy.results.launches import ALL, OTHER_VERSION, TIMED, UNIT, Launch, Row, Side, Suite
@@ -304,7 +304,7 @@ def play(players: Sequence[tuple[Process, int | None]], suite: Benchmark) -> lis
     seats: dict[int, int] = {}  # of those that play, the number of their case in their fork
     longest = suite.longest(LONGEST_CASE)
 
-    def ask(number: int, **request: Any) -> Answer | None:
+    def ask(number: int, **request: Any) -> Reply | None:
         """Return what a player answers; None where it has left, with the others of its process where their fork has ended."""
         process = players[number][0]
         answer = process.ask(longest, **request)
@@ -364,7 +364,7 @@ def count(
         for done, (benchmark, index) in enumerate(jobs):
             report_progress(done / len(jobs), benchmark.name)
             suite = counted.setdefault(benchmark.name, benchmark.stored())
-            answer = Answer(failed=benchmark.refused)
+            answer = Reply(failed=benchmark.refused)
             if not benchmark.refused:
                 request = {"value": benchmark.name, "index": index if suite.params else -1}
                 answer = process.ask(benchmark.longest(LONGEST_VALUE), **request)

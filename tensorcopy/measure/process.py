@@ -43,7 +43,7 @@ PREFIX = "tensorcopy-"  # of the folders of processes, in that of temporary file
 chance = SystemRandom()
 
 
-class Answer(Struct, frozen=True):
+class Reply(Struct, frozen=True):
     """What a process answers. Whatever a benchmark has written in its place has another form, or not the number of the request."""
 
     n: int = 0
@@ -146,10 +146,10 @@ class Process:
             raise SideFailed(self.program, exception_line(self._errors.read()) or "no output")
         self.suites, self.broken = answer.suites, answer.broken
 
-    def ask(self, longest: float, **request: Any) -> Answer:
+    def ask(self, longest: float, **request: Any) -> Reply:
         """Return the answer to a request, `failed` with the reason where it has none; longest : seconds that it may take."""
         if not self._runs:
-            return Answer(failed=f"the process of {self.program} ended {MOST_STARTS} times in this launch")
+            return Reply(failed=f"the process of {self.program} ended {MOST_STARTS} times in this launch")
         self._number += 1
         self._fork += not self._has_fork
         self._has_fork = True
@@ -163,7 +163,7 @@ class Process:
         if answer.ended is not None:
             number, late = answer.ended, f"took more than {longest:g} s"
             how = f"ended by signal {-number}" if number < 0 else f"ended with exit code {number}"
-            return Answer(failed=late if number == -signal.SIGALRM else how)
+            return Reply(failed=late if number == -signal.SIGALRM else how)
         return answer
 
     def end_fork(self) -> None:
@@ -174,7 +174,7 @@ class Process:
             if not self._answer(LONGEST_END):
                 self._started_again()
 
-    def _started_again(self, answer: Answer | None = None) -> Answer:
+    def _started_again(self, answer: Reply | None = None) -> Reply:
         """Start the process again, and return why; answer : that it has given before it ended."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(LONGEST_CLOSE)
@@ -189,16 +189,16 @@ class Process:
                 self.wait()
             except SideFailed as error:
                 self.close()
-                return answer or Answer(failed=f"{how}; {error.got}")
+                return answer or Reply(failed=f"{how}; {error.got}")
             self.pin(cores)
-        return answer or Answer(failed=how)
+        return answer or Reply(failed=how)
 
     def _send(self, request: Any) -> None:
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # the answer tells that it has ended
             self._process.stdin.write(f"{json.dumps(request)}\n".encode())
 
-    def _answer(self, longest: float) -> Answer | None:
+    def _answer(self, longest: float) -> Reply | None:
         """Return the answer to the last request, or that of an ended fork; None where the process has ended, or gives none."""
         output, end = self._process.stdout, monotonic() + longest
         assert output is not None
@@ -211,7 +211,7 @@ class Process:
                 self._buffer = (self._buffer + data)[-LONGEST_ANSWER:]
             line, _, self._buffer = self._buffer.partition(b"\n")
             try:
-                answer = msgspec.json.decode(line, type=Answer)
+                answer = msgspec.json.decode(line, type=Reply)
             except ValueError:  # what a benchmark has written
                 continue
             if answer.ended is not None and answer.fork == self._fork:

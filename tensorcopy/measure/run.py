@@ -60,7 +60,7 @@ ALONE = (
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """What a run has brought."""
 
     launches: tuple[Launch, ...]  # that it has taken, of times and counts
@@ -179,7 +179,7 @@ def run(
     *,
     say: Callable[[str], object] = lambda line: None,
     report_progress: ReportProgress = ignore_progress,
-) -> Outcome:
+) -> RunOutcome:
     """Take the launches that a request lacks, and more of the cases that are not exact enough.
 
     say : is told in lines what will be installed and taken, and which cases fail
@@ -477,7 +477,7 @@ def functions(opened: Opened, profiler: str, pattern: str = "") -> dict[str, Any
     return {"version": function_profiles.VERSION, **of_release, "started": began, **document}
 
 
-def _outcome(of: _Run) -> Outcome:
+def _outcome(of: _Run) -> RunOutcome:
     """Return what a run has brought."""
     request, own = of.request, of.own()
     suites = {name: suite for name, suite in of.suites.items() if suite.timed}
@@ -487,7 +487,7 @@ def _outcome(of: _Run) -> Outcome:
         of.notes[ALONE] = None
     if of.is_over and of.left:
         of.notes[f"stopped at the end of its time: {counted(of.left, 'launch')} left; the same command takes them"] = None
-    return Outcome(
+    return RunOutcome(
         launches=tuple(of.launches),
         suites=of.suites,
         counts={side: plan.fewest(there, side, plan.of_history(of.suites) or plan.of_newest(of.suites)) for side in request.sides},

@@ -13,6 +13,7 @@ from typing import Any
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.devices import DEVICES
 
+NEEDS = "TENSORCOPY_NEEDS"  # environment variable, which the workflow sets on a machine with a GPU
 MOST_LAUNCHES = 1000  # of a release
 ENOUGH = 16  # launches where people wait for the answer: four decide what is clear, sixteen halve their intervals
 LAST_PORT = 65535
@@ -102,6 +103,14 @@ def from_environment() -> argparse.Namespace:
         raise _invalid(variable, text, f"unset {variable}, or set it anew") from error
     settings.budget = settings.budget or inf
     return settings
+
+
+def needs(device: str | None) -> str:
+    """Return the device that every torch must be able to use: the one that `NEEDS` names, or that of the cases. Raises TensorcopyError."""
+    named = os.environ.get(NEEDS) or device or ""
+    if named not in ("", *DEVICES):
+        raise _invalid(NEEDS, f"got {named!r}; allowed: {', '.join(DEVICES)}", f"unset {NEEDS}, or set it anew")
+    return named
 
 
 def checked(option: str, check: Callable[[str], str], text: str) -> str:

@@ -78,7 +78,7 @@ def why_not(release: Release, pythons: Sequence[str]) -> str:
     "" where it can.
     """
     supported = [python for python in pythons if release.runs_on(python)]
-    wheels = f"it has wheels for Python {release.pythons[0]} to {release.pythons[1]}"
+    wheels = f"wheels for Python {release.pythons[0]} to {release.pythons[1]}"
     if not supported:
         return f"{wheels}, not for {' or '.join(pythons)}"
     if not any(uv.find_python(python) for python in supported):

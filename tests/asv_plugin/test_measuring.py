@@ -12,7 +12,7 @@ import pytest
 from asv.commands import make_argparser
 
 from tensorcopy import configuration
-from tensorcopy.asv_plugin import measuring
+from tensorcopy.asv_plugin import measuring, reading
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import run as runs
 from tensorcopy.measure import sides
@@ -126,6 +126,10 @@ def test_settings_and_options_say_how_much_is_measured(checkout, monkeypatch):
     assert (request.shard, request.environments, request.device, request.needs, request.parallel) == ((2, 3), 4, "cpu", "mps", 2)
     assert (request.launches, request.selection, request.history) == (7, "(?:time_a)|(?:(?i:B))", "box")
     assert request.functions is False
+    monkeypatch.setenv("TENSORCOPY_NEEDS", "tpu")
+    with pytest.raises(TensorcopyError, match="invalid TENSORCOPY_NEEDS: got 'tpu'; allowed: cpu, "):
+        measuring.run(*options_of("run"))
+    monkeypatch.delenv("TENSORCOPY_NEEDS")
     quick = asked("run", "--quick")
     assert (quick.launches, quick.most) == (1, 1)
     assert quick.folder
@@ -171,6 +175,16 @@ def test_asv_continuous_compares_two_commits(checkout, caplog):
     git(checkout, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "three")
     assert measuring.continuous(*options_of("continuous", "HEAD~1", "HEAD")) == 0
     assert caplog.messages[-1].startswith("no file that is measured differs between ")
+
+
+def test_commits_are_compared_under_the_newest_torch_that_measured_both(checkout, capsys):
+    """Here head is slower under it, and was not under another."""
+    (base, head), case = git(checkout, "log", "--format=%H", "--reverse").split(), "ones.Ones.time_ones n=1"
+    for version, time in {"2.15.0": 2.0, "2.14.1": 1.0}.items():
+        times = {f"{version}#{base}": 1.0, f"{version}#{head}": time}
+        launch_files.write(checkout / ".asv/revisions/results", {case: times}, launches=6, machine="box")
+    assert reading.compare(*options_of("compare", "HEAD~1", "HEAD")) == 0
+    assert capsys.readouterr().out.startswith("HEAD against HEAD~1 on Box 9000: 1 of 1 case slower (")
 
 
 def test_interpreters_take_turns_with_each_other(checkout, monkeypatch):

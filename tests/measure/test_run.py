@@ -686,7 +686,7 @@ def test_a_range_may_name_its_python(every_python):
     ]
     assert skipped == []
     assert sides.choose(["1.9.0", "2.0.1"], shipped(), ("3.11",))[1] == [
-        "torch 1.9.0 is skipped: it has wheels for Python 3.7 to 3.9, not for 3.11"
+        "torch 1.9.0 is skipped: wheels for Python 3.7 to 3.9, not for 3.11"
     ]
 
 
@@ -732,17 +732,15 @@ def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interp
     assert interpreters.torch_of(Path("missing")) == []
 
 
-@pytest.mark.parametrize("arguments", [("--device", "cuda"), ()], ids=["option", "runners.toml"])
+@pytest.mark.parametrize("arguments", [("--device", "cuda"), ()], ids=["option", "environment variable"])
 @pytest.mark.parametrize("backend", ["", "cu126"])
 def test_a_required_gpu_selects_the_releases_before_they_are_installed(machine, monkeypatch, capsys, arguments, backend):
     """The table describes the default wheels: where uv installs others, the check before measuring decides."""
-    runners = Path(".github") / "runners.toml"
-    runners.parent.mkdir()
     machine.accelerators = {"cuda": "NVIDIA H200"}
-    runners.write_text("" if arguments else '[[runner]]\nmachine = "box"\nlabels = ["cuda"]\ndevice = "cuda"\n')
+    monkeypatch.setenv("TENSORCOPY_NEEDS", "" if arguments else "cuda")
     monkeypatch.setenv("UV_TORCH_BACKEND", backend)
     monkeypatch.setattr(nvidia, "visible_gpus", lambda: ([OLD_GPU], ""))
-    code = measure("2.15.0", "--launches", "1", "--no-counts", *(arguments or ("--history", "box")))
+    code = measure("2.15.0", "--launches", "1", "--no-counts", *arguments)
     assert code == (0 if backend else 2)
     refused = "NVIDIA H200 can run none of these releases: got CUDA 13.2 needs driver R580 or newer, and this one is 550.54.14; "
     printed = capsys.readouterr().err

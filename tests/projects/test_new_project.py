@@ -278,7 +278,7 @@ def test_workflows_need_a_repository(folder, capsys):
     [
         (["init -b trunk ."], "trunk"),
         (["init -b main .", "commit --allow-empty -m a", "checkout -b feature"], "main"),
-        (["init -b work .", "commit --allow-empty -m a", "update-ref refs/remotes/origin/dev HEAD", "HEAD"], "dev"),
+        (["init -b main .", "commit --allow-empty -m a", "update-ref refs/remotes/origin/dev HEAD", "HEAD"], "dev"),
         (["init -b a+b ."], r"a\+b"),
     ],
     ids=["of this repository", "the usual one", "of origin", "a sign of a pattern"],

@@ -409,24 +409,3 @@ def test_only_the_newest_version_of_a_suite_counts(tmp_path):
     second.write_text(json.dumps(document))
     loaded = reader.load_results(tmp_path)
     assert {(each.version, timing.launches) for each in loaded.results for timing in each.timings.values()} == {(B, 1)}
-
-
-@pytest.mark.parametrize(
-    ("timed", "place", "gigabytes"),
-    [
-        ("copies.BySize.time_copy clone 1024", "L1", 4.096),
-        ("copies.BySize.time_copy clone 8192", "L2", 32.768),
-        ("copies.BySize.time_copy clone 1048576", "L3", 4194.304),
-        ("copies.BySize.time_copy clone 16777216", "memory", 67108.864),
-        ("copies.Throughput.time_copy clone 1048576 cuda", "L2", 4194.304),
-        ("copies.Throughput.time_copy clone 268435456 cuda", "device memory", 1073741.824),
-        ("conversions.Latency.time_conversion detach_numpy_copy 1048576 cuda", "bus", 4194.304),
-    ],
-)
-def test_where_the_bytes_of_a_copy_lie_and_how_fast_they_are(tmp_path, timed, place, gigabytes):
-    hardware = {"caches": ["L1 Data 48K", "L1 Instruction 64K", "L2 Unified 2048K", "L3 Unified 32M"]}
-    launch_files.write(
-        tmp_path, {timed: {B: [1.0]}}, **GPU, gpu_cache_mib=50.0, hardware={**launch_files.PROVENANCE["hardware"], **hardware}
-    )
-    (result,) = launch_files.load(tmp_path, B)
-    assert (result.bytes_in(case(timed)), result.bandwidth(case(timed)) / 1e9) == (place, pytest.approx(gigabytes))

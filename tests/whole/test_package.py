@@ -32,7 +32,7 @@ for command in commands:
 OTHERS = {
     ("dashboard", "--no-serve"): "dashboard",
     ("measure", "2.15.0"): "dashboard",
-    ("machine",): "dashboard",
+    ("history",): "dashboard",
     ("plot", "copies", "-o", "x.svg"): "plot",
 }
 
