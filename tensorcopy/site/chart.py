@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from tensorcopy.numbers import quantity, rounded, unbroken
 
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 680, 250, 70, 14, 34  # the stylesheet has the top and the height of a column
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 680, 250, 70, 14, 34
 LABELS = 15  # that an axis has room for; of more, every second one stands there
 COLOURS = 5  # of the stylesheet; lines beyond have the same colours, dashed
 SECONDS = "seconds"
@@ -59,13 +59,15 @@ def chart(lines: Sequence[Line], labels: Sequence[str], title: str, unit: str = 
     for index, label in enumerate(labels):
         names = [f"{line.name}: " if len(lines) > 1 else "" for line in lines]
         texts = [label, *(f"{name}{quantity(line.values[index], unit)}" for name, line in zip(names, lines) if line.values[index])]
-        area = Markup('<rect x="{:.0f}" width="{:.0f}"><title>{}</title></rect>').format(xs[index] - step / 2, step, "\n".join(texts))
+        area = Markup('<rect x="{:.0f}" width="{:.0f}" height="{}"><title>{}</title></rect>').format(
+            xs[index] - step / 2, step, bottom - TOP, "\n".join(texts)
+        )
         target = links[index] if links else ""
         parts.append(Markup('<a href="{}" tabindex="-1">{}</a>').format(target, area) if target else area)
     keys = [Markup('<li class="s{}"><code>{}</code></li>').format(number % COLOURS + 1, line.name) for number, line in enumerate(lines)]
     key = Markup('<ul class="key">{}</ul>').format(Markup("").join(keys)) if len(lines) > 1 else Markup("")
     linked = Markup(" data-linked") if any(links) else Markup("")
-    role = Markup("") if linked else Markup(' role="img"')  # an image has no links
+    role = "" if linked else Markup(' role="img"')  # an image has no links
     return FIGURE.format(linked, unbroken(title), title, WIDTH, HEIGHT, role, title, Markup("").join(parts), key)
 
 
@@ -75,7 +77,7 @@ def _drawn(line: Line, number: int, xs: Sequence[float], y: object) -> Markup:
     css = f"s{number % COLOURS + 1}"
     points = [(index, f"{xs[index]:.1f} {y(value):.1f}") for index, value in enumerate(line.values) if value and value > 0]
     spans = [(xs[index], y(pair[1]), y(pair[0])) for index, pair in enumerate(line.ends) if pair and pair[0] > 0]
-    edge = [*(f"{x:.1f} {top:.1f}" for x, top, _ in spans), *(f"{x:.1f} {end:.1f}" for x, _, end in reversed(spans))]
+    edge = [*(f"{x:.0f} {top:.0f}" for x, top, _ in spans), *(f"{x:.0f} {end:.0f}" for x, _, end in reversed(spans))]
     parts = [_path("b", "L".join(edge))] if len(spans) > 1 else []
     parts += [_path("d", "M".join(f"{xs[index]:.0f} {y(dot):.0f}h0" for dot in row)) for index, row in enumerate(line.dots) if row]
     parts += [_path(f"l{' o' * (number >= COLOURS)}", "L".join(point for _, point in points))] if len(points) > 1 else []
