@@ -16,7 +16,7 @@ COLOURS = 5  # of the stylesheet; lines beyond have the same colours, dashed
 SECONDS = "seconds"
 FIGURE = Markup(
     '<figure{}><figcaption>{}</figcaption><div class="scroll" tabindex="0" role="group" aria-label="{}">'
-    '<svg class="chart" viewBox="0 0 {} {}" role="{}" aria-label="{}">{}</svg></div>{}</figure>'
+    '<svg class="chart" viewBox="0 0 {} {}"{} aria-label="{}">{}</svg></div>{}</figure>'
 )
 
 
@@ -68,7 +68,7 @@ def chart(lines: Sequence[Line], labels: Sequence[str], title: str, unit: str = 
     keys = [Markup('<li class="s{}"><code>{}</code></li>').format(number % COLOURS + 1, line.name) for number, line in enumerate(lines)]
     key = Markup('<ul class="key">{}</ul>').format(Markup("").join(keys)) if len(lines) > 1 else Markup("")
     linked = Markup(" data-linked") if any(links) else Markup("")
-    role = "group" if linked else "img"  # an image has no links
+    role = "" if linked else Markup(' role="img"')  # an image has no links
     return FIGURE.format(linked, unbroken(title), title, WIDTH, HEIGHT, role, title, Markup("").join(parts), key)
 
 
