@@ -38,6 +38,12 @@ class Judge:
         """When it became slower, where it is open."""
         return meaning.open_since(self.standing, self.counts) if self.standing and self.standing.is_open else None
 
+    @property
+    def overall(self):
+        """The change from the first release that measured it to the last; None with a single one."""
+        measured = [index for index, value in enumerate(self.of_case.values) if value is not None]
+        return self.of_case.change(measured[0], measured[-1]) if len(measured) > 1 else None
+
     def change(self, result):
         before = self.sides[result]
         return before and comparisons.between(Question(before, result, self.history.rules)).changes.get(self.case)
@@ -156,8 +162,7 @@ def of_summary(judge: Judge, fold: Element) -> Iterator[str]:
     """Yield what is wrong above the table of a case: against the first release, and the largest changes."""
     if not judge.case.spec.timed:
         return
-    measured = [index for index, value in enumerate(judge.of_case.values) if value is not None]
-    overall = judge.of_case.change(measured[0], measured[-1]) if len(measured) > 1 else None
+    overall = judge.overall
     text = fold.first("div").all("p")[0].text if overall else ""
     word = next((word for word in ("faster than", "slower than", "as fast as", "not told apart") if word in text), "")
     expected = {Verdict.UNCHANGED: "as fast as", Verdict.UNKNOWN: "not told apart"}
@@ -223,7 +228,7 @@ def of_charts(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
             slope = (high[1] - low[1]) / (high[0] - low[0]) if high[0] > low[0] else -1.0
             if slope >= 0 or any(abs(low[1] + slope * (size - low[0]) - height) > 0.2 for size, height in points):
                 yield f"{figure.first('figcaption').text}: higher is not slower, on a logarithmic axis"
-            title, changes = figure.first("figcaption").text, [each.of_case.change(0, len(each.of_case.values) - 1) for each in found]
+            title, changes = figure.first("figcaption").text, [each.overall for each in found]
             expected = []
             for word in CHANGED:
                 sizes = sorted(abs(change.ratio - 1) for change in changes if change and change.verdict is word)
