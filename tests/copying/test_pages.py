@@ -115,7 +115,14 @@ def of_first_page(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
                     for name, cell in column.cells.items():
                         is_best = name == column.recommended or bool(cell.against and cell.against.word is Word.AS_FAST)
                         tinted[name, str(column.numel), str(grad)] = is_best
-        for cell in [each for each in block.all("table.grid td") if each.all("a")]:
+        cells = [each for each in block.all("table.grid td") if each.all("a")]
+        shown = {(case["method"], case["numel"]) for each in cells if (case := by_address[each.href])}
+        recommended = {(column.recommended, str(column.numel)) for of in of_device.values() for column in of.columns if of.request.own}
+        of_usual = {
+            each for each in recommended if any(each[0] == of[request].rows[0].method for request in of if request.keeps_graph is not True)
+        }
+        yield from (f"{device}: {each} is in no table" for each in of_usual - shown)
+        for cell in cells:
             values = {"requires_grad": "False", **dict(by_address[cell.href].parameters)}
             key = values["method"], values["numel"], values["requires_grad"]
             if ("best" in str(cell.attributes.get("class"))) != tinted.get(key, False):

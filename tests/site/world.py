@@ -78,7 +78,7 @@ CUDA = {
     f"copies.Throughput.time_copy clone_detach {SMALL} cuda": times(8.1, 8.1, 8.1),
     f"copies.Throughput.time_copy tensor {SMALL} cuda": times(12.0, 12.0, 12.0),
     f"copies.Latency.time_copy detach_clone {SMALL} cuda": times(12.0, 12.0, 12.0),
-    f"conversions.Latency.time_conversion detach_to_cpu_copy_numpy {SMALL} cuda": times(18.0, 18.0, 18.0),
+    f"transfers.Latency.time_transfer detach_to_cpu_copy_numpy {SMALL} cuda": times(18.0, 18.0, 18.0),
     f"conversions.Latency.time_conversion detach_clone_numpy {SMALL} cuda": times(25.0, 25.0, 30.0),  # slower with 2.15.0
     f"conversions.Latency.time_conversion numpy_force {SMALL} cuda": times(18.1, 18.1, 18.1),
 }
@@ -94,7 +94,10 @@ def methods(*devices: str) -> dict[str, Any]:
     rows = {}
     for name, code in CODES.items():
         to_host, seen = "numpy" in name, own.get(name, {})
-        row = observed("conversion" if to_host else "primitive" if name == "clone" else "copy", code)
+        group = (
+            "alternative" if name == "detach_to_cpu_copy_numpy" else "conversion" if to_host else "primitive" if name == "clone" else "copy"
+        )
+        row = observed(group, code)
         plain = row["observed"]["cpu"]["plain"] | ({"gives": "ndarray"} if to_host else {}) | seen.get("both", {})
         outcomes = {"plain": plain, "with_grad": plain | seen.get("with_grad", {})}
         rows[name] = {**row, "observed": dict.fromkeys(devices, outcomes)}
