@@ -33,9 +33,8 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.comparisons import SIZES, Comparison, Question
 from tensorcopy.judge.paired import MARGIN, Change, Verdict
-from tensorcopy.measure import launch
-from tensorcopy.measure.plan import Measurement
-from tensorcopy.measure.side_process import LocalSide
+from tensorcopy.measure import launch, sides
+from tensorcopy.measure.sides import Opened
 from tensorcopy.numbers import counted, percent
 from tensorcopy.results import histories, launches, reader, suite_specs
 from tensorcopy.results.cases import Case
@@ -109,25 +108,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def take(name: str, experiment: Experiment) -> None:
     """Take the launches that are missing. Raises TensorcopyError."""
-    sides = [_side(OLDER if side == BEFORE else NEWER, side, share) for side, share in experiment.sides.items()]
+    made = [_side(OLDER if side == BEFORE else NEWER, side, share) for side, share in experiment.sides.items()]
+    programs = [opened.program for opened in made]
+    cases = {case for suite in launch.merged([(made[0].program, made[0].suites)])[0].values() for case in suite.names}
     total = experiment.launches * (2 if name == "quiet" else 1)
     for number in range(len([*(FOLDER / name).glob("*.json")]), total):
         chosen = experiment.select if number < experiment.launches else f"(?=.*{SMALL}){experiment.select}"
         with _busy(name == "busy"):
-            taken = launch.take(sides, name, selection=chosen)
-        conditions = histories.conditions_of(taken, sides[0].environment)
+            taken, _ = launch.take(programs, name, {case for case in cases if re.search(chosen, case)})
+        conditions = histories.conditions_of(taken, programs[0].place[1])
         assert conditions
         folder, _ = histories.folder_of(FOLDER, conditions, name, is_named=True)
         sys.stdout.write(f"launch {number + 1} of {total}: {launches.write(folder, taken)}\n")
         sys.stdout.flush()
 
 
-def _side(version: str, name: str, extra: float) -> LocalSide:
+def _side(version: str, name: str, extra: float) -> Opened:
     """Return a side with an installed release; extra : share of calls that it makes without counting them."""
     campaign, paths = shipped(), configuration.paths()
-    measurement = Measurement(campaign.releases.find(version), PYTHON)
-    side = measurement.side(measurement.opened(campaign, paths), campaign, paths)
-    return replace(side, revision=name, variables={**side.variables, **({EXTRA: f"{extra:g}"} if extra else {})})
+    opened = sides.opened(sides.of_release(campaign.releases.find(version), [PYTHON]), campaign, paths)
+    variables = {**opened.program.variables, **({EXTRA: f"{extra:g}"} if extra else {})}
+    return replace(opened, program=replace(opened.program, place=(*opened.program.place[:2], name), variables=variables))
 
 
 @contextmanager

@@ -27,10 +27,10 @@ from tensorcopy.cli import output
 from tensorcopy.cli.output import progress_bar
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import plan
+from tensorcopy.measure import sides
+from tensorcopy.measure.process import Program
 from tensorcopy.measure.settings import expression
-from tensorcopy.releases import environments, interpreters
-from tensorcopy.releases.environments import Environment
+from tensorcopy.releases import interpreters
 from tensorcopy.releases.interpreters import CHECKOUT
 from tensorcopy.report.table import of_cells, terminal
 from tensorcopy.worker.devices import DEVICES
@@ -78,15 +78,14 @@ def _crosschecked(options: argparse.Namespace) -> Agreement:
     paths = configuration.paths()
     named = [options.release] if options.release else []
     if options.interpreter:
-        measurement = plan.in_interpreters([options.interpreter], shipped(), named)[0]
+        side = sides.in_interpreters([options.interpreter], shipped(), named)[0]
     else:
-        (measurement, *_), _skipped = plan.select(named, shipped(), paths.pythons, newest_first=True)
-    environment = measurement.opened(shipped(), paths)
-    if measurement.interpreter:
-        search_path = interpreters.search_path([CHECKOUT, interpreters.runner_folder(paths.environments)], environment.python)
-        environment = replace(environment, own={**environment.own, "PYTHONPATH": search_path})
-    with progress_bar(title=str(measurement)) as report_share:
-        return run(Probe(environment, options.device, options.bench), report_share)
+        side = sides.choose(named, shipped(), paths.pythons)[0][-1]
+    program = sides.opened(side, shipped(), paths, options.device).program
+    search_path = interpreters.search_path([CHECKOUT, interpreters.runner_folder(paths.environments)], program.python)
+    program = replace(program, variables={**program.variables, "PYTHONPATH": search_path})
+    with progress_bar(title=str(side)) as report_share:
+        return run(Probe(program, options.device, options.bench), report_share)
 
 
 def _print_agreement(agreement: Agreement, console: Console) -> None:
@@ -152,7 +151,7 @@ class Probe:
     suites : a regular expression on the names of the suites under `root`
     """
 
-    environment: Environment
+    program: Program
     device: str = "cpu"
     suites: str = ""
     root: Path = CHECKOUT / "benchmarks"
@@ -160,7 +159,7 @@ class Probe:
     def command(self) -> list[str]:
         """Return the command line, for the environment's Python."""
         module = "docs.tools.timer_crosscheck"
-        return [str(self.environment.python), "-m", module, str(self.root), self.device, self.suites]
+        return [str(self.program.python), "-m", module, str(self.root), self.device, self.suites]
 
 
 def run(probe: Probe, report_share: ReportShare) -> Agreement:
@@ -169,7 +168,6 @@ def run(probe: Probe, report_share: ReportShare) -> Agreement:
     The suites of cases that disagree are compared once more in a separate process: one process in many gets a heap that returns every copy
     of 4 MiB to the system. Raises TensorcopyError where the device cannot be used, and where the comparison fails or has no case.
     """
-    environments.require(probe.environment, probe.device)
     first = _compare(probe, report_share)
     if not first.outside:
         return first
@@ -186,12 +184,11 @@ def _key(ratio: Ratio) -> tuple[str, str, str]:
 
 def _compare(probe: Probe, report_share: ReportShare) -> Agreement:
     """Run the probe in one process, and read a line of JSON per case from its output."""
-    environment = probe.environment
     ratios: list[Ratio] = []
     head: dict[str, Any] = {}
     with (
         tempfile.TemporaryFile("w+") as errors,  # a pipe would fill up, because it is read only at the end
-        interpreters.started_process(probe.command(), stderr=errors, env=environment.variables(), cwd=CHECKOUT) as process,
+        interpreters.started_process(probe.command(), stderr=errors, env=probe.program.variables, cwd=CHECKOUT) as process,
     ):
         assert process.stdout is not None
         for number, line in enumerate(process.stdout):

@@ -436,8 +436,9 @@ def is_wide(case: Case, change: Change, half: float | None) -> bool:
         return False
     if not change.interval:
         return half is not None
-    of_history = WIDE_LARGE if comparisons.kind(case)[1] == len(comparisons.KINDS) else WIDE
-    return bool((change.interval[1] / change.interval[0]) ** 0.5 - 1 > (of_history if half is None else half))
+    if half is None:
+        half = WIDE_LARGE if comparisons.kind(case)[1] == len(comparisons.KINDS) else WIDE
+    return bool((change.interval[1] / change.interval[0]) ** 0.5 - 1 > half)
 
 
 def _take_functions(of: _Run, able: Sequence[Side]) -> None:

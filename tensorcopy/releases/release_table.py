@@ -102,11 +102,11 @@ class ReleaseIndex(tuple[Release, ...]):
         for row in self:
             if row.version == (patches[-1] if patches else version) or (len(name) >= 7 and row.sha.startswith(name)):
                 return row
-        following = "tensorcopy history lists the releases"
+        following = "tensorcopy history"
         with suppress(InvalidVersion):
             asked = Version(version)
             if not self or asked > Version(self[0].version):  # an older one cannot be added: it is probably of a project
-                following += f" --add {asked}"
+                following = f"tensorcopy measure --add-release {asked}"
         raise TensorcopyError(
             "unknown torch release",
             got=repr(name),

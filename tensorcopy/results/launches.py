@@ -3,7 +3,7 @@
 A launch is one draw of processes. Its file is `results/HISTORY/TIME-ID.json`. It is created whole when the launch has ended, and never
 changed: adding is creating a file, merging is copying files, and a launch that is interrupted leaves nothing. There are two kinds:
 
-times : two or more sides have taken turns (`measure.case_turns`); or the methods of a single side, which ranks them only
+times : two or more sides have taken turns (`measure.launch`); or the methods of a single side, which ranks them only
 counts : one side has counted instructions, bytes and allocations, and observed what each method does
 
 msgspec compiles the schema from the classes below.

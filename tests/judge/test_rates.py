@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tensorcopy.cli.compare import LAUNCHES_NOW
 from tensorcopy.judge import case_history, paired
-from tensorcopy.measure import now
+from tensorcopy.measure import run
 from tensorcopy.releases import release_table
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Column, Difference, Effects
@@ -86,7 +87,7 @@ def test_planted_changes_are_found(levels, steps, open_share):
 
 def measured_in_stages(chance, true, spreads):
     """Return the changes of cases with true log ratios after two stages: those whose interval is wide get as many launches again."""
-    first, second = now.STAGES[:2]
+    first, second = LAUNCHES_NOW, 2 * LAUNCHES_NOW
     differences = {case: list(true[case] + spread * chance.standard_normal(first)) for case, spread in enumerate(spreads)}
 
     def judged():
@@ -99,7 +100,7 @@ def measured_in_stages(chance, true, spreads):
         )
 
     for case, change in judged().items():
-        if now.is_wide(change, now.EXACT * paired.MARGIN):
+        if run.is_wide(case, change, run.EXACT * paired.MARGIN):
             differences[case] += list(true[case] + spreads[case] * chance.standard_normal(second - first))
     return judged(), {case: len(each) for case, each in differences.items()}
 
@@ -117,7 +118,7 @@ def test_precision_decides_how_long_is_measured_and_alpha_stays_whole(spread, ta
     assert np.mean([any(change.changed for change in changes.values()) for changes, _ in families]) <= 0.05
     covered = [change.interval[0] <= 1 <= change.interval[1] for changes, _ in families for change in changes.values()]
     assert 0.93 <= np.mean(covered) <= 0.97
-    assert {count for _, counts in families for count in counts.values()} == {*now.STAGES[:2]}
+    assert {count for _, counts in families for count in counts.values()} == {LAUNCHES_NOW, 2 * LAUNCHES_NOW}
 
 
 def test_a_case_is_chosen_by_its_width_whatever_its_difference_is():

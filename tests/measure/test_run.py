@@ -732,25 +732,19 @@ def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interp
     assert interpreters.torch_of(Path("missing")) == []
 
 
-@pytest.mark.parametrize("arguments", [("--device", "cuda"), ()], ids=["option", "runners.toml"])
 @pytest.mark.parametrize("backend", ["", "cu126"])
-def test_a_required_gpu_selects_the_releases_before_they_are_installed(machine, monkeypatch, capsys, arguments, backend):
+def test_a_required_gpu_selects_the_releases_before_they_are_installed(machine, monkeypatch, capsys, backend):
     """The table describes the default wheels: where uv installs others, the check before measuring decides."""
-    runners = Path(".github") / "runners.toml"
-    runners.parent.mkdir()
     machine.accelerators = {"cuda": "NVIDIA H200"}
-    runners.write_text("" if arguments else '[[runner]]\nmachine = "box"\nlabels = ["cuda"]\ndevice = "cuda"\n')
     monkeypatch.setenv("UV_TORCH_BACKEND", backend)
     monkeypatch.setattr(nvidia, "visible_gpus", lambda: ([OLD_GPU], ""))
-    code = measure("2.15.0", "--launches", "1", "--no-counts", *(arguments or ("--history", "box")))
-    assert code == (0 if backend else 2)
+    assert measure("2.15.0", "--launches", "1", "--no-counts", "--device", "cuda") == (0 if backend else 2)
     refused = "NVIDIA H200 can run none of these releases: got CUDA 13.2 needs driver R580 or newer, and this one is 550.54.14; "
     printed = capsys.readouterr().err
     assert (refused in printed) == (not backend)
     assert ("or set UV_TORCH_BACKEND to an older CUDA" in printed) == (not backend)
     if backend:
-        on_cuda = "copies.Latency.time_copy('clone', 16, 'cuda')"
-        assert machine.taken[-1][1] == ([on_cuda] if arguments else [CLEAR, IN_DOUBT, on_cuda])
+        assert machine.taken[-1][1] == ["copies.Latency.time_copy('clone', 16, 'cuda')"]
 
 
 def test_two_commits_are_measured_with_a_torch_that_both_know(machine, tmp_path):

@@ -1,5 +1,6 @@
 """Times of the suites agree with torch's Timer, and the comparison with it detects mistakes in timing and disturbed turns."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from docs.tools import verify
 from docs.tools.verify import Agreement, Ratio
-from tensorcopy.releases import environments
+from tensorcopy.measure.process import Program
 from tests.conftest import copied
 
 
@@ -69,7 +70,7 @@ def test_a_wrong_timer_disagrees(tmp_path):
     root.mkdir()
     (root / "__init__.py").write_text("")
     (root / "wrong.py").write_text(WRONG)
-    environment = environments.Environment(Path(sys.executable), {})
-    agreement = verify.run(verify.Probe(environment, suites="SetUpPerCall", root=root), lambda share, case: None)
+    program = Program(("0" * 40, "py3.11-cuda", ""), Path(sys.executable), root, os.environ)
+    agreement = verify.run(verify.Probe(program, suites="SetUpPerCall", root=root), lambda share, case: None)
     assert not agreement.holds
     assert min(ratio.ratio for ratio in agreement.ratios) > 1.1

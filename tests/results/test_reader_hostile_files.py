@@ -35,7 +35,7 @@ from tests.conftest import ROOT, lab_campaign
 from tests.mutations import FILE_MUTATIONS, RELEASES, kinds, mutate
 
 RESULTS = Path("results")
-COMMANDS = (["compare", *RELEASES], ["history"], ["why", "detach_clone", *RELEASES], ["list", "times", RELEASES[-1]])
+COMMANDS = (["compare", *RELEASES], ["history"], ["why", "detach_clone", *RELEASES])
 TRIES = [6, pytest.param(40, marks=pytest.mark.weekly)]
 
 

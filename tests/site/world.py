@@ -136,7 +136,7 @@ def write_profile(folder: Path, release: str, cases: Mapping[str, float]) -> Non
         "functions": [["libtorch_cpu", "at::native::copy_"], ["libtorch_python", "torch::PythonArgParser::parse"]],
         "cases": rows,
     }
-    function_profiles.write(function_profiles.path_of(folder, side.sha, side.environment), profiles)
+    function_profiles.write(function_profiles.path_of(folder, *side.place[:2]), profiles)
 
 
 def site_of(folder: Path, campaign: Campaign | None = None, **options: Any) -> Site:

@@ -59,8 +59,7 @@ def test_a_command_is_typed_as_it_is(following, line, typed):
 
 
 def test_an_unknown_release_leads_to_the_list_of_releases(following):
-    """Which tests/cli/test_cli.py prints: it asks uv for each Python."""
-    assert following("compare 2.14.1 1a2b3c4d") == "tensorcopy list releases"
+    assert following("compare 2.14.1 1a2b3c4d") == "tensorcopy history"
 
 
 def test_an_unknown_side_leads_to_one_of_its_release(following):
@@ -99,7 +98,7 @@ def test_a_damaged_file_is_taken_from_git(project, following):
     commit_all(project, "theirs")
     copy = of_others / "box" / first.name
     compared = shlex.join(["compare", f"{of_others}:2.14.1", "2.15.0"])
-    for line, path in (("measure", Path("asv.conf.json")), ("list times", first), (compared, copy)):
+    for line, path in (("measure", Path("asv.conf.json")), ("history", first), (compared, copy)):
         text = path.read_text(encoding="utf-8")
         path.write_text("{", encoding="utf-8")
         (command,) = re.findall(r"git (?:-C .*)?checkout .*(?= where git has it)", following(line))
@@ -110,7 +109,7 @@ def test_a_damaged_file_is_taken_from_git(project, following):
 def test_a_row_that_is_no_release_is_removed_before_it_is_added(following):
     """The program reads no table with it."""
     Path("releases.toml").write_text('[[release]]\nversion = "2.99.0"\n', encoding="utf-8")
-    assert following("list releases --add 2.99.0") == "remove the row, then tensorcopy list releases --add 2.99.0"
+    assert following("measure --add-release 2.99.0") == "remove the row, then tensorcopy measure --add-release 2.99.0"
 
 
 def test_a_wrong_folder_leads_to_the_one_above(project, following, monkeypatch):

@@ -39,7 +39,7 @@ def test_bad_input_ends_in_one_line(checkout, number):
     assert walk.walk(checkout, lines) == {}
 
 
-SHOWN = ("compare", "list times", "history")  # the fast ones that show most of a result
+SHOWN = ("compare", "history")  # the fast ones that show most of a result
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ import os, signal, sys, types
 from tensorcopy import __main__ as program, cli
 def command(options, console):
     {body}
-cli.listing._releases = command
-sys.argv = ["tensorcopy", "list", "releases"]
+cli.measure._measure = command
+sys.argv = ["tensorcopy", "measure"]
 sys.exit(program.main())
 """
 HIDDEN = """try: os.kill(os.getpid(), signal.SIGTERM)
@@ -87,7 +87,7 @@ SERVING = 'cli.measure._serve(types.SimpleNamespace(**vars(options), port=0, ope
 def test_a_signal_is_not_hidden_by_the_error_that_it_causes():
     """As where a temporary folder cannot be removed because a process still writes into it."""
     done = subprocess.run([sys.executable, "-c", AFTER_A_SIGNAL.format(body=HIDDEN)], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (143, "tensorcopy: terminated; releases that were added are kept")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (143, f"tensorcopy: terminated; {cli.KEPT['measure']}")
 
 
 @pytest.mark.parametrize(("failed", "code"), [(False, 130), (True, 2)])
