@@ -198,7 +198,8 @@ def run(
     divided, size = plan.groups(request), request.environments or len(every)
     batches = [divided] if size >= len(every) else [[group] for group in divided]
     parallel = request.parallel or _parallel(min(size, len(every)), of)
-    more = "" if request.shard != (1, 1) else "; then up to as many again of the cases that are not exact enough"
+    is_once = request.shard != (1, 1) or request.most == request.launches
+    more = "" if is_once else "; then up to as many again of the cases that are not exact enough"
     for line in plan.outlook(_tasks(of, divided), of.suites, parallel, more):
         say(line)
     try:
