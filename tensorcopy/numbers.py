@@ -140,6 +140,12 @@ def change_size(ratio: float) -> str:
     return percent(abs(ratio - 1), 1)
 
 
+def size_range(ratios: Collection[float]) -> str:
+    """Return the smallest and the largest of some changes of one direction, without a sign: "3.2 to 4.1 %"; "" for none."""
+    ends = [f"{100 * abs(ratio - 1):.1f}" for ratio in sorted(ratios, key=lambda ratio: abs(ratio - 1))]
+    return f"{' to '.join(dict.fromkeys((ends[0], ends[-1])))} %" if ends else ""
+
+
 def signed_percent(ratio: float, digits: int = 1) -> str:
     """Return a ratio as a change with its sign: "+12.3 %", "−4.0 %", "0.0 %", "+931.4 %".
 

@@ -116,8 +116,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 # files that take longest, slow and fast ones: they start first, so that no process is left alone with one of them at the end
 LONGEST = (
     *("whole/test_the_whole_way", "asv_plugin/test_commands", "ci/test_pull_request", "projects/test_new_project"),
-    *("whole/test_no_traceback", "ci/test_pull_request_of_a_project", "measure/test_launch", "whole/test_recomputed"),
-    *("whole/test_package", "asv_plugin/test_finding", "measure/test_taking"),
+    *("whole/test_no_traceback", "measure/test_launch", "whole/test_recomputed"),
+    *("whole/test_package", "measure/test_taking"),
 )
 
 

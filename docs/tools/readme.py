@@ -26,7 +26,7 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import function_changes
 from tensorcopy.numbers import count, duration
-from tensorcopy.report import why
+from tensorcopy.report import causes
 from tensorcopy.report.table import code, escaped, markdown_table
 from tensorcopy.results import function_profiles, reader
 from tensorcopy.results.histories import History
@@ -152,13 +152,15 @@ def finding(case: str, before: str, after: str, site: Site) -> str | None:
     if results is None:
         return None
     try:
-        report = why.of_pair(SelectedPair(results[before], results[after]), case, site.campaign.rules)
+        report = causes.of_pair(SelectedPair(results[before], results[after]), case, site.campaign.rules)
     except TensorcopyError:
         return None
-    first, second = (function_profiles.profiles_of(results[side]) for side in (before, after))
+    sides = results[before], results[after]
+    first, second = map(function_profiles.profiles_of, sides)
     assert first
     assert second
-    groups = why.sentence(function_changes.between(first, second, report.fields["case"])).partition(": ")[2]
+    name = report.fields["case"]
+    groups = facts.Cause(*sides, name, function_changes.between(first, second, name)).sentence.partition(": ")[2]
     of = report.fields["code"]
     return f"{escaped(report.lines[0])}\n\n> {code(of)} {escaped(report.heading.removeprefix(of))}: {escaped(groups)}"
 

@@ -28,7 +28,6 @@ from tensorcopy.measure.plan import Request
 from tensorcopy.measure.run import Outcome
 from tensorcopy.measure.sides import Side
 from tensorcopy.releases.release_table import Release
-from tensorcopy.report.failures import failures
 from tensorcopy.results import reader
 from tensorcopy.worker import nvidia
 from tensorcopy.worker.devices import cpu_model
@@ -75,7 +74,7 @@ def run(conf: Any, options: Namespace) -> int:
             repo,
             paths,
         )
-        lines = [line for result in outcome.results for line in failures(result, outcome.suites)]
+        lines = [line for result in outcome.results for line in result.failed(outcome.suites)]
         histories = [
             replace(each, results=tuple(result for result in outcome.results if result in each.results)) for each in outcome.histories
         ]

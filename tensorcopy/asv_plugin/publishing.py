@@ -104,7 +104,9 @@ def gh_pages(conf: Any, options: Namespace) -> int:
         GithubPages.run(conf=conf, no_push=options.no_push, rewrite=options.rewrite)
     except ProcessError as error:
         lines = f"{error.stderr or error.stdout}".strip().splitlines()
-        allowed, following = "a branch that git can commit to and push", "correct what git names, then repeat"
+        following = "correct what it says, then repeat"
         got = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1] if lines else str(error))
-        raise TensorcopyError("git cannot update gh-pages", got=got, allowed=allowed, next=following) from error
+        raise TensorcopyError(
+            "git cannot update gh-pages", got=got, allowed="a branch that git can commit to and push", next=following
+        ) from error
     return 0

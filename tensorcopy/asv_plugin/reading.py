@@ -19,7 +19,7 @@ from tensorcopy import configuration
 from tensorcopy.asv_plugin import commands, projection
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge import comparisons
+from tensorcopy.judge import comparisons, meaning
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import MARGIN, Reason
 from tensorcopy.measure import run as measuring
@@ -64,8 +64,12 @@ def compare(conf: Any, options: Namespace) -> int:
         asked, labels = _of_commits(str(before), str(after), loaded.results, names), names
     for problem in loaded.problems:
         log.warning(str(problem))
-    comparison = comparisons.between(Question(*asked, repo.campaign.rules, options.factor - 1)).selected(device=device)
-    print_comparison(replace(comparison, labels=labels or comparison.labels), options)
+    question = Question(*asked, repo.campaign.rules, options.factor - 1)
+    if labels:
+        comparison = replace(comparisons.between(question), labels=labels)
+    else:
+        comparison = meaning.between(question, next(each.results for each in loaded.histories if asked[1] in each.results))
+    print_comparison(comparison.selected(device=device), options)
     return 0
 
 

@@ -40,6 +40,13 @@ def path(text: str) -> Path:
     return Path(text)
 
 
+def line(text: str) -> str:
+    """Return a text that can be written as UTF-8, in one line."""
+    if any("\ud800" <= each <= "\udfff" or each < " " for each in text):
+        raise argparse.ArgumentTypeError(f"got {text!a}; allowed: one line of UTF-8")
+    return text
+
+
 @dataclass(frozen=True)
 class TensorSize:
     """The size of a tensor as it was typed, in elements or in bytes.

@@ -138,7 +138,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
 
     Raises TensorcopyError.
     """
-    from tensorcopy.judge import case_history, comparisons, meaning
+    from tensorcopy.judge import comparisons, meaning
     from tensorcopy.judge.comparisons import Question
     from tensorcopy.measure import git
     from tensorcopy.results import reader, select
@@ -167,9 +167,8 @@ def _compared(options: argparse.Namespace) -> Comparison:
         raise
     print_warnings(own.rules.unmatched(loaded.cases))
     if options.metric == "time":
-        comparison = comparisons.between(Question(pair.before, pair.after, own.rules, options.margin))
         results = next(each.results for each in loaded.histories if pair.after in each.results)
-        comparison = meaning.with_back(comparison, case_history.over(results, own.rules))
+        comparison = meaning.between(Question(pair.before, pair.after, own.rules, options.margin), results)
     else:
         comparison = comparisons.of_counts(pair.before, pair.after, options.metric, margin=options.margin)
         if not comparison.changes:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tensorcopy.cli.arguments import line
 from tensorcopy.errors import TensorcopyError
 
 if TYPE_CHECKING:
@@ -15,18 +16,11 @@ if TYPE_CHECKING:
 def add(commands: Any) -> None:
     """Add this command to the parser."""
     init = commands.add_parser("init", help="begin a dashboard of an asv suite in this folder: of one that is there, or of an example")
-    init.add_argument("--name", type=_line, default="", help="the project's name; default: the folder's")
-    init.add_argument("--title", type=_line, default="", help='the heading of its landing page; default: "NAME over torch releases"')
-    init.add_argument("--suites", type=_line, default="", metavar="FOLDER", help="an asv suite to time over torch releases, unchanged")
+    init.add_argument("--name", type=line, default="", help="the project's name; default: the folder's")
+    init.add_argument("--title", type=line, default="", help='the heading of its landing page; default: "NAME over torch releases"')
+    init.add_argument("--suites", type=line, default="", metavar="FOLDER", help="an asv suite to time over torch releases, unchanged")
     init.add_argument("--github", action="store_true", help="write workflows, too, also into a project that is there")
     init.set_defaults(command=_init)
-
-
-def _line(text: str) -> str:
-    """Return a text that can be written as UTF-8, in one line."""
-    if any("\ud800" <= each <= "\udfff" or each < " " for each in text):
-        raise argparse.ArgumentTypeError(f"got {text!a}; allowed: one line of UTF-8")
-    return text
 
 
 def _init(options: argparse.Namespace, console: Console) -> int:

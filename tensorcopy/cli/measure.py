@@ -162,12 +162,11 @@ def _measured(history: str, own: Campaign, paths: Paths) -> list[Any]:
 
 def print_outcome(outcome: Outcome, console: Console) -> int:
     """Print what went wrong in a run, and what a user has to know of it, and return the exit code."""
-    from tensorcopy.report.failures import failures
 
     print_errors(outcome.problems)
     lines: dict[str, list[str]] = {}  # by the case and its error, the releases
     for result in outcome.results:
-        for line in failures(result, outcome.suites):
+        for line in result.failed(outcome.suites):
             lines.setdefault(line, []).append(result.version)
     for line, releases in lines.items():
         console.print(f"failed with torch {', '.join(dict.fromkeys(releases))}: {line}", soft_wrap=True)

@@ -29,14 +29,14 @@ def add(commands: Any) -> None:
 
 
 def _why(options: argparse.Namespace, console: Console) -> int:
-    from tensorcopy.report import why
+    from tensorcopy.report import causes
     from tensorcopy.results import reader, select
 
     own = campaign()
     sides, command = (options.before, options.after), shlex.join(["tensorcopy", "why", options.case, options.before, options.after])
     loaded = reader.load_results(results_folder(), own.releases)
     pair = select.pair(*sides, loaded, own.releases, options.history, options.device, command=command)
-    report = why.of_pair(pair, options.case, own.rules)
+    report = causes.of_pair(pair, options.case, own.rules)
     print_errors(pair.problems)
     output.show(report, console, options.format)
     return 2 if pair.problems else 0

@@ -21,7 +21,6 @@ CALLED_MORE = 0.5  # calls of one call of the case; a smaller difference is the 
 CLEARLY = 1.5  # times the cheapest function of a profile: one that costs so much more would be in it
 ABSENT = FunctionCost(0.0, 0.0)
 
-
 BINDING = "Python binding"
 DISPATCHER = "dispatcher"
 AUTOGRAD = "autograd"
@@ -165,6 +164,11 @@ class ProfileDifference:
             named = tuple(row for row in self.named if row.group == group)
             changes.append(GroupChange(group, sum(row.difference for row in rows), before, after, named))
         return tuple(sorted(changes, key=lambda change: (-abs(change.difference), change.group)))
+
+    @property
+    def moved(self) -> list[GroupChange]:
+        """The groups with a named function, or with a difference of an instruction or more."""
+        return [group for group in self.groups if group.named or abs(group.difference) >= 1]
 
     @cached_property
     def calls_changed(self) -> tuple[FunctionChange, ...]:

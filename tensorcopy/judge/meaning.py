@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 
+from tensorcopy.judge import case_history, comparisons
 from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step
-from tensorcopy.judge.comparisons import Comparison
+from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import Verdict, has_changed
 from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.kinds import TOLERANCES
+from tensorcopy.results.result import Result
 
 MOST_BACK = 0.05  # relative, the largest slowdown that is back: the layouts of two released binaries differ by 2 to 3 % each
 
@@ -46,6 +48,11 @@ def is_back(history: CaseHistory, index: int, instructions: CaseHistory | None) 
     total, ratio = history.change(earlier, index), count_ratio(instructions, history.releases[earlier], history.releases[index])
     is_level = total is not None and total.verdict in (Verdict.UNCHANGED, Verdict.FASTER)
     return is_level and (ratio is None or ratio < 1 or are_same(ratio))
+
+
+def between(question: Question, results: Sequence[Result]) -> Comparison:
+    """Return the comparison of two results of a history, with what is back; results : those of the history, in order of release."""
+    return with_back(comparisons.between(question), case_history.over(results, question.rules))
 
 
 def with_back(comparison: Comparison, by_case: Mapping[Case, CaseHistory]) -> Comparison:

@@ -45,7 +45,7 @@ def new_project(folder: Path, *, name: str = "", title: str = "", suites: str = 
     Raises TensorcopyError for a folder with a configuration of asv, or with a project.
     """
     for file, following in {
-        FILE: "tensorcopy measure, or tensorcopy init --github, which adds workflows",
+        FILE: "tensorcopy measure, or tensorcopy init --github to add workflows",
         configuration.FILE: "mkdir over-torch, cd over-torch, and tensorcopy init --suites .., which measures this folder's suite",
     }.items():
         if (folder / file).exists():

@@ -102,7 +102,7 @@ class ReleaseIndex(tuple[Release, ...]):
         for row in self:
             if row.version == (patches[-1] if patches else version) or (len(name) >= 7 and row.sha.startswith(name)):
                 return row
-        following = "tensorcopy history"
+        following = "name one of these"
         with suppress(InvalidVersion):
             asked = Version(version)
             if not self or asked > Version(self[0].version):  # an older one cannot be added: it is probably of a project
@@ -110,7 +110,7 @@ class ReleaseIndex(tuple[Release, ...]):
         raise TensorcopyError(
             "unknown torch release",
             got=repr(name),
-            allowed=f"{self[0].version} to {self[-1].version} as `tensorcopy history` lists them" if self else "none yet",
+            allowed=", ".join(release.version for release in self) or "none yet",
             next=following,
         )
 

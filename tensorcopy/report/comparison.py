@@ -13,7 +13,7 @@ from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, word
 from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import ALPHA, APART, FEWEST, MOST_LAUNCHES, Change, Reason, Verdict
-from tensorcopy.numbers import counted, extent, level, p_value, percent, quantity, signed_interval, signed_percent, tracked_difference
+from tensorcopy.numbers import counted, extent, level, p_value, percent, quantity, signed_percent, size_range
 from tensorcopy.report.table import KEPT, Report, ReportColumn, ReportSection, common, data
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import JOINED, PAIRED, points
@@ -60,9 +60,8 @@ def size(change: Change) -> str:
 
 def interval(change: Change) -> str:
     """Return the interval of a change: "+2.9 to +5.5 %"."""
-    if change.count and change.count.interval and not change.timed:
-        return " to ".join(tracked_difference(end, change.unit) for end in change.count.interval)
-    return signed_interval(change.interval) if change.interval else ""
+    ends = change.interval or (change.count.interval if change.count and not change.timed else None)
+    return change.kind.interval(ends, change.unit) if ends else ""
 
 
 def instructions(change: Change) -> str:
@@ -115,7 +114,7 @@ COLUMNS = (
     ReportColumn("before", lambda row: quantity(row.change.before, row.change.unit), "before", lambda row: row.change.before),
     ReportColumn("after", lambda row: quantity(row.change.after, row.change.unit), "after", lambda row: row.change.after),
     ReportColumn("change", lambda row: size(row.change), "ratio", lambda row: row.change.ratio),
-    ReportColumn("95 % interval", lambda row: interval(row.change)),
+    ReportColumn(f"{level(1 - ALPHA)} interval", lambda row: interval(row.change)),
     ReportColumn(key="low", value=lambda row: (row.change.interval or [None])[0]),
     ReportColumn(key="high", value=lambda row: (row.change.interval or [None])[-1]),
     ReportColumn(key="level", value=lambda row: row.change.level if row.change.has_interval else None),
@@ -163,12 +162,9 @@ def report(comparison: Comparison) -> Report:
     before, after = comparison.labels
     first = f"{before.split(' ')[0]} "
     shared = before.removeprefix(first) if after.startswith(first) else before
-    processors = " and ".join(
-        dict.fromkeys(each.hardware(comparison.device) if comparison.device else each.processors for each in comparison.sides)
-    )
     return of_rows(
         rows,
-        heading=f"{after} against {shared} on {processors}: {moved(rows)}",
+        heading=f"{after} against {shared} on {comparison.on.rpartition(' (')[0]}: {moved(rows)}",
         lines=[f"On {'; '.join(filter(None, [comparison.on, in_launches]))}."],
         means=means,
         notes=notes(comparison),
@@ -201,12 +197,11 @@ def of_rows(
     likely = [row for row in rows if row.change.likely]
     unknown = [row for row in rows if row.change.verdict is Verdict.UNKNOWN and row.change.reason not in APART and row not in likely]
     undecided, apart = ([row for row in unknown if row.change.compared is is_compared] for is_compared in (True, False))
-    title = f"{levels(changes) or level(1 - ALPHA)} interval"
     return Report(
         heading=heading,
         alarm=f"{len(failing)} {'fails' if len(failing) == 1 else 'fail'}" if failing else "",
         lines=[*still(changes), *lines],
-        columns=[ReportColumn(title, each.text) if each.title == "95 % interval" else each for each in COLUMNS],
+        columns=COLUMNS,
         sections=[
             ReportSection("", failing),
             *(ReportSection("", [row for row in rows if row.change.verdict is verdict and not row.is_back]) for verdict in MOVED),
@@ -226,11 +221,6 @@ def of_rows(
         mark=mark,
         **fields,
     )
-
-
-def levels(changes: Iterable[Change]) -> str:
-    """Return the levels of the intervals of changes, the lowest first: "95 %", "95 % or 98.3 %"; "" without one."""
-    return " or ".join(map(level, sorted({change.level for change in changes if change.has_interval})))
 
 
 def side(result: Result) -> dict[str, object]:
@@ -284,14 +274,8 @@ def moved(rows: Collection[ComparedCase]) -> str:
             unit = f" {of_kind[0].change.unit}" if text == COUNT.rises and not parts else ""
             ratios = [] if kind is TRACKED else [change.size for change in changes]
             with_ = "with " if kind is COUNT else ""
-            parts.append(f"{len(changes) or 'none'}{of} {with_}{text}{unit}{f' ({sizes(ratios)})' if ratios else ''}")
+            parts.append(f"{len(changes) or 'none'}{of} {with_}{text}{unit}{f' ({size_range(ratios)})' if ratios else ''}")
     return ", ".join(parts) if rows else "no case"
-
-
-def sizes(ratios: Collection[float]) -> str:
-    """Return the smallest and the largest of changes of one direction, without signs: "3.2 to 4.1 %"."""
-    near, far = (percent(each, 1) for each in sorted((abs(min(ratios) - 1), abs(max(ratios) - 1))))
-    return far if near == far else f"{near.removesuffix(' %')} to {far}"
 
 
 def still(changes: Collection[Change]) -> list[str]:

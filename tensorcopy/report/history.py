@@ -14,7 +14,7 @@ from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step, rel
 from tensorcopy.judge.groups import DISPATCHER, OpenCase, OpenMethod, ReleaseChange, changes_by_release
 from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import Verdict
-from tensorcopy.numbers import count, counted, duration, percent, quantity, signed_interval, signed_percent, tracked_difference
+from tensorcopy.numbers import count, counted, duration, percent, quantity, signed_interval, signed_percent
 from tensorcopy.report.comparison import KNOWN, SIGNS, code_of, noticed, words
 from tensorcopy.report.table import Report, ReportColumn, ReportSection, common
 from tensorcopy.results.cases import Case
@@ -40,13 +40,6 @@ def step_size(history: CaseHistory, step: Step) -> str:
 def beside(step: Step) -> str:
     """Return what a step is measured against, where that is not the release before."""
     return f" from {step.against}" * bool(step.against)
-
-
-def within(history: CaseHistory, step: Step) -> str:
-    """Return the interval of a step."""
-    if step.interval and history.case.kind is TRACKED:
-        return " to ".join(tracked_difference(end, history.unit) for end in step.interval)
-    return signed_interval(step.interval) if step.interval else ""
 
 
 # What is slower now: a row is a method, or one of its cases, which is a method with one case
@@ -181,11 +174,11 @@ def group_name(change: ReleaseChange) -> str:
     return f"{group.module}{unit}{size}"
 
 
-def extent(change: ReleaseChange) -> str:
+def ends(change: ReleaseChange) -> str:
     """Return the ends of the changes of a group, or the interval of a single case."""
     steps = [*change.steps.values()]
-    ends = (min(step.ratio for step in steps), max(step.ratio for step in steps)) if len(steps) > 1 else steps[0].interval
-    return signed_interval(ends) if ends and change.group.kind is not TRACKED else ""
+    outer = (min(step.ratio for step in steps), max(step.ratio for step in steps)) if len(steps) > 1 else steps[0].interval
+    return signed_interval(outer) if outer and change.group.kind is not TRACKED else ""
 
 
 def median(change: ReleaseChange) -> str:
@@ -203,7 +196,7 @@ CHANGES = (
     ReportColumn("cases", lambda row: f"{len(row.cases)} of {row.of}" if row.of else ""),
     ReportColumn("", lambda row: row.verdict.value, "verdict", lambda row: row.verdict.value, left=True),
     ReportColumn("median", median, "ratio", lambda row: row.ratio),
-    ReportColumn("extent", extent, "interval", lambda row: next(iter(row.steps.values())).interval),
+    ReportColumn("extent", ends, "interval", lambda row: next(iter(row.steps.values())).interval),
     ReportColumn("", lambda row: beside(next(iter(row.steps.values()))).strip(), "against", lambda row: row.against or None, left=True),
 )
 
@@ -266,7 +259,7 @@ def of_case(history: CaseHistory, counts: CaseHistory | None, device: str) -> Re
             row |= {
                 "step": document,
                 "change": f"{KNOWN if document['back'] else SIGNS[verdict]} {step_size(history, step)}",
-                "interval": within(history, step),
+                "interval": case.kind.interval(step.interval, unit) if step.interval else "",
                 "until": document["until"] or "",
                 "note": beside(step).strip(),
             }
@@ -290,8 +283,8 @@ def of_case(history: CaseHistory, counts: CaseHistory | None, device: str) -> Re
     unknown = f"; {len(history.unknown)} could not be decided" if history.unknown else ""
     kept = ("release", "value", "half_interval" if timed else "spread", "step", "note")
     code = code_of(case, history.results[-1])
-    what = f"{case.name}{f', {code},' if code else ''} over {counted(len(history.places), 'release')} of torch"
-    heading = f"{what}: {', '.join(texts) or 'no change found'}{unknown}"
+    over = f"{case.name}{f', {code},' if code else ''} over {counted(len(history.places), 'release')} of torch"
+    heading = f"{over}: {', '.join(texts) or 'no change found'}{unknown}"
     return Report(
         heading=heading if history.is_compared else f"{case.name}: no two releases could be compared",
         lines=[f"On {history.on}."],

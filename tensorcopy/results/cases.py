@@ -162,15 +162,6 @@ def nbytes(case: Case) -> int | None:
     return int(parameters["numel"]) * itemsize if itemsize and "numel" in parameters else None
 
 
-def in_order_of_size(cases: Iterable[Case]) -> list[Case]:
-    """Return cases in the order in which each kind comes first, those that differ by their size alone from the smallest on."""
-    by_kind: dict[tuple[object, ...], list[Case]] = {}
-    for case in cases:
-        others = tuple(each for each in case.parameters if each[0] != NUMEL)
-        by_kind.setdefault((case.suite, *others), []).append(case)
-    return [case for kind in by_kind.values() for case in sorted(kind, key=lambda case: int(dict(case.parameters).get(NUMEL, 0)))]
-
-
 def baseline_case(case: Case) -> Case | None:
     """Return the memcpy baseline of a case: the same bytes, copied with the least work.
 

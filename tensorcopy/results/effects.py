@@ -37,7 +37,6 @@ class Timing:
     error: float = 0.0  # relative standard error of the distance from the mean of all sides; 0 or NaN where it is unknown
     launches: int = 1
     freedom: float = 0.0  # degrees of freedom of the error
-    spread: float = 0.0  # as `error`, of the release by itself: a difference varies by the squares of both together
 
     def factor(self, level: float = LEVEL) -> float:
         """Return the factor by which the ends of an interval are away from the time; 1 where its error is unknown."""
@@ -73,7 +72,6 @@ class Fitted(NamedTuple):
 
     seconds: Numbers
     errors: Numbers
-    spreads: Numbers
     freedom: Numbers
     residuals: Numbers  # by launch, column and case
     groups: list[list[int]]  # the number of the columns that met, `ALONE` or `ABSENT`; a list, of which items are read singly
@@ -93,17 +91,17 @@ class Effects:
     def fitted(self) -> Fitted:
         """The fit to all cases."""
         shape = self.logs.shape[1:]
-        seconds, errors, spreads = (np.full(shape, np.nan) for _ in range(3))
+        seconds, errors = np.full(shape, np.nan), np.full(shape, np.nan)
         freedom, residuals, groups = np.zeros(shape), np.full(self.logs.shape, np.nan), np.full(shape, ABSENT)
         for cases in alike(self.logs):
             for number, columns in enumerate(met(~np.isnan(self.logs[:, :, cases[0]])), start=ALONE + 1):
                 of_fit, place = fit_of(self.logs, columns, cases)
                 at = np.ix_(columns, cases)
                 seconds[at] = np.exp(np.median(of_fit.launches, axis=0) + of_fit.columns)
-                errors[at], spreads[at] = of_fit.errors()
+                errors[at] = of_fit.errors()
                 freedom[at], groups[at] = of_fit.freedom, number if len(columns) > 1 else ALONE
                 residuals[place] = np.where(np.isnan(self.logs[place]), np.nan, of_fit.residuals)
-        return Fitted(seconds, errors, spreads, freedom, residuals, groups.tolist())
+        return Fitted(seconds, errors, freedom, residuals, groups.tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +129,9 @@ class Column:
     def timings(self) -> dict[Case, Timing]:
         """Return the time of every case that it was measured for."""
         fitted, numbers = self.effects.fitted, self.effects.cases
-        seconds, errors, spreads, freedom = (each[self.number].tolist() for each in fitted[:4])
+        seconds, errors, freedom = (each[self.number].tolist() for each in fitted[:3])
         return {  # six digits: further ones would be rounded twice, and shown as another duration
-            case: Timing(float(f"{seconds[number]:.6g}"), errors[number], launches, freedom[number], spreads[number])
+            case: Timing(float(f"{seconds[number]:.6g}"), errors[number], launches, freedom[number])
             for case, launches in self.launches.items()
             for number in [numbers[case]]
         }
@@ -227,19 +225,18 @@ class Fit:
         launches, columns = self.weights.shape
         return float(launches - 1 if columns == 1 else self.weights.sum() - launches - columns + 1)
 
-    def errors(self) -> tuple[Numbers, Numbers]:
-        """Return the standard error of each column in each case, and as if columns varied by themselves; NaN where nothing can tell it.
+    def errors(self) -> Numbers:
+        """Return the standard error of each column in each case; NaN where nothing can tell it.
 
-        What all columns share, the error of their mean, is in none of their differences. The second has it too.
+        What all columns share, the error of their mean, is in none of their differences.
         """
         launches, columns = self.weights.shape
         if not self.freedom:
-            return np.nan, np.nan
+            return np.nan
         if columns == 1:  # a side that never met another varies as the launches do, of which it has the median
             of_median = pi / (2 * launches + (pi - 2 if launches % 2 else 2.6))  # variance, of normal values; nearly pi / 2n for many
-            return (self.launches.std(axis=0, ddof=1) * of_median**0.5,) * 2
-        errors = np.sqrt(np.diag(self.inverse)[:, None] * (self.residuals**2).sum(axis=(0, 1)) / self.freedom)
-        return errors, errors / (1 - 1 / columns) ** 0.5
+            return self.launches.std(axis=0, ddof=1) * of_median**0.5
+        return np.sqrt(np.diag(self.inverse)[:, None] * (self.residuals**2).sum(axis=(0, 1)) / self.freedom)
 
     def _variances_of(self, column: int) -> tuple[Numbers, float]:
         """Return the residual variance of one column in each case, and the degrees of freedom that the fit leaves it."""

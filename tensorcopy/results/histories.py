@@ -146,13 +146,14 @@ def conditions_of(launch: Launch, environment: str, requires: Iterable[str] = ()
 
 
 def environment_of(launch: Launch) -> str:
-    """Return the environment of the history to which a new launch belongs: that of most of its sides, and of equally many the newest.
+    """Return the environment of the history to which a new launch belongs: that of most of its sides.
 
-    The reference counts only where it is alone: it is a side of the launches of other Pythons too.
+    Of equally many it is that of the newest Python, and without the numpy 2 beside it. The reference counts only where it is alone: it is a
+    side of the launches of other Pythons too.
     """
     own = [side.environment for number, side in enumerate(launch.sides) if number != launch.reference]
     environments = own or [side.environment for side in launch.sides]
-    return max(environments, key=lambda each: (environments.count(each), _minor(each), each))
+    return max(environments, key=lambda each: (environments.count(each), _minor(each), -len(each), each))
 
 
 def _minor(environment: str) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
-from tensorcopy.numbers import change_size, percent, quantity, signed_percent, tracked, tracked_difference, value_range
+from tensorcopy.numbers import percent, quantity, signed_interval, signed_percent, tracked_difference, value_range
 
 # Relative, by unit, up to which two exact counts are equal; 0 for all others. Of 1,743 pairs of releases whose instructions were counted
 # 2 are equal to the digit, 907 within 1 %
@@ -24,7 +24,7 @@ class Kind:
 
     test : by which `judge.comparisons` tells a change: the differences within launches, a tolerance, or the values of all launches
     size : of a change from one value to another in a unit, with its sign: "+12.1 %", "−0.05 GB/s"
-    words : the same in words, without the unit of a value that has not changed: "5.2 % more instructions", "higher by 0.05 GB/s"
+    interval : of a change, in a unit: "+10.4 to +13.8 %", of a tracked value that of the difference
     variation : of the values of launches in a unit, as text: "0.2 %", "0.44 to 0.46 GB/s"; of a time its error is that
     """
 
@@ -36,8 +36,8 @@ class Kind:
     rises: str
     decides: bool  # whether its changes are in exit codes, in the badge and among what is open
     size: Callable[[float, float, str], str]
-    words: Callable[[float, float, str], str]
     variation: Callable[[Sequence[float], str], str]
+    interval: Callable[[Sequence[float], str], str] = lambda ends, unit: signed_interval(ends)
     value: Callable[[float | None, str], str] = quantity  # a value in its unit, as text
 
     def verdict(self, before: float, after: float) -> str:
@@ -51,18 +51,6 @@ def _ratio(before: float, after: float) -> float:
 
 def _relative_size(before: float, after: float, unit: str) -> str:
     return signed_percent(_ratio(before, after)) if before else tracked_difference(after, unit)
-
-
-def _of_time(before: float, after: float, unit: str) -> str:
-    return f"{'slower' if after > before else 'faster'} by {change_size(_ratio(before, after))}"
-
-
-def _of_count(before: float, after: float, unit: str) -> str:
-    return f"{f'{change_size(after / before)} ' if before else ''}{'more' if after > before else 'fewer'} {unit}"
-
-
-def _of_value(before: float, after: float, unit: str) -> str:
-    return f"{'higher' if after > before else 'lower'} by {tracked(abs(after - before), unit, 3)}"
 
 
 def spread(values: Sequence[float]) -> float:
@@ -83,7 +71,6 @@ TIME = Kind(
     rises="slower",
     decides=True,
     size=_relative_size,
-    words=_of_time,
     variation=_spread_text,
 )
 COUNT = Kind(
@@ -95,7 +82,6 @@ COUNT = Kind(
     rises="more",
     decides=False,
     size=_relative_size,
-    words=_of_count,
     variation=_spread_text,
 )
 TRACKED = Kind(
@@ -107,7 +93,7 @@ TRACKED = Kind(
     rises="higher",
     decides=False,  # none knows which is better
     size=lambda before, after, unit: tracked_difference(after - before, unit),
-    words=_of_value,
     variation=value_range,
+    interval=lambda ends, unit: " to ".join(tracked_difference(end, unit) for end in ends),
 )
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (TIME, COUNT, TRACKED)}

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tensorcopy.releases.release_table import Release
-from tensorcopy.results.cases import Case, baseline_case, counted_case, nbytes
+from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.effects import Column, Timing
 from tensorcopy.results.kinds import spread
 from tensorcopy.worker.devices import DEVICES
-
-CACHE = re.compile(r"(?P<level>L\d) (?:Data|Unified) (?P<size>\d+)(?P<unit>[KM])")  # as in the provenance, the first level first
-CACHE_UNITS = {"K": 2**10, "M": 2**20}
 
 
 @dataclass(frozen=True)
@@ -122,6 +118,10 @@ class Result:
         """What tells it from the other results of its machine: SHA, environment and revision."""
         return self.sha, self.environment, self.revision
 
+    def failed(self, suites: Container[str] | None = None) -> list[str]:
+        """Return a line for each case that failed in its last launch, with its own error; suites : whose cases are meant, None for all."""
+        return [f"{case.name}: {text}" for case, text in self.failures.items() if suites is None or case.suite in suites]
+
     def count_of(self, case: Case) -> Measured | None:
         """Return the count of a timed or counted case; None where nothing was counted."""
         counted = case if case in self.counts else counted_case(case)
@@ -135,34 +135,3 @@ class Result:
         if timing := self.timings.get(case):
             return Measured(timing.seconds, timing.error, timing.launches)
         return self.count_of(case) if case in self.counts else None
-
-    def baseline_timing(self, case: Case) -> Timing | None:
-        """Return the time of a case's memcpy baseline, None where it was not measured."""
-        baseline = baseline_case(case)
-        return self.timings.get(baseline) if baseline else None
-
-    def times_memcpy(self, case: Case) -> float | None:
-        """Return a case's time as a multiple of its memcpy baseline, into new memory."""
-        baseline, timing = self.baseline_timing(case), self.timings.get(case)
-        return timing.seconds / baseline.seconds if baseline and timing else None
-
-    def bytes_in(self, case: Case) -> str:
-        """Return where the copied bytes lie while a case is repeated: "L1", "L2", "L3", "memory", "device memory" or "bus".
-
-        That is the first cache that holds the source and the copy; its bandwidth is not that of the memory. "" where it is unknown.
-        """
-        size, on_gpu = nbytes(case), case.device != "cpu"
-        if size is None or (on_gpu and case.spec.to_host):
-            return "" if size is None else "bus"
-        found = map(CACHE.fullmatch, self.provenance.get("hardware", {}).get("caches", ()))
-        caches = [(each["level"], int(each["size"]) * CACHE_UNITS[each["unit"]]) for each in found if each]
-        if on_gpu:
-            mib = self.provenance.get("gpu_cache_mib")
-            caches = [("L2", mib * 2**20)] if mib is not None else []
-        memory = "device memory" if on_gpu else "memory"
-        return next((level for level, held in caches if 2 * size <= held), memory) if caches else ""
-
-    def bandwidth(self, case: Case) -> float | None:
-        """Return the tensor's bytes copied per second; each is read once and written once."""
-        size, timing = nbytes(case), self.timings.get(case)
-        return size / timing.seconds if size and timing else None

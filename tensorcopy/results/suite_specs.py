@@ -47,7 +47,6 @@ class SuiteSpec:
     parameters: tuple[str, ...] = ("method", "numel")  # their names, in order
     rank: int = 2  # its place in lists of the module's suites. 0 has the cases by size, and is linked from others; 2 stands for all others
     torch: bool = True  # whether torch can change its values
-    numpy: bool = False  # whether numpy's version can change them
     newest: bool = False
     device: str = "cpu"  # of its tensors, where no parameter tells it
     latency: bool = False  # whether the device is waited for after each call, although it could run several
@@ -138,11 +137,6 @@ def find(name: str, tracked: str = "") -> SuiteSpec:
     module, metric = name.partition(".")[0], TRACKED if tracked else TIME
     unit = SHORT_UNITS.get(tracked, tracked) if tracked else SECONDS
     return SuiteSpec(name, False, name, name, module, module, metric=metric, unit=unit, kind=metric, parameters=())
-
-
-def is_tracked(unit: str) -> bool:
-    """Return whether values in a unit are tracked: which direction is better, and how much they vary, is not declared."""
-    return unit not in (SECONDS, INSTRUCTIONS, BYTES, ALLOCATIONS)
 
 
 @cache

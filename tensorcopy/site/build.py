@@ -21,7 +21,7 @@ from tensorcopy import __version__, configuration
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git
-from tensorcopy.numbers import count, counted, duration, unbroken
+from tensorcopy.numbers import count, counted, duration, duration_range, percent, quantity, signed_interval, signed_percent, unbroken
 from tensorcopy.report.table import csv_text
 from tensorcopy.results import function_profiles, reader
 from tensorcopy.results.launches import Launch
@@ -34,7 +34,7 @@ NAVIGATION = {"History": "history.html", "Compare": "compare/index.html", "Slowe
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # not allowed in HTML or XML
 OWN = "TENSORCOPY_OWN_HISTORY"  # the variable in which `dashboard` names the history of its machine
 FEED, BADGE, SCHEMA = "slowdowns.xml", "regressions.svg", "launch.schema.json"
-CSV = ("torch", "value", "unit", "ratio", "low", "high", "verdict", "meaning", "detectable", "instructions", "launches")
+CSV = ("torch", "value", "unit", "ratio", "low", "high", "verdict", "meaning", "detectable", "instructions", "launches", "failure")
 LETTER = 6.6  # width of a letter of the badge
 Problems = Sequence[TensorcopyError]
 
@@ -113,13 +113,14 @@ def files(content: Site, root: str = "") -> Iterator[tuple[str, str]]:
     for page in pages.values():
         yield page.address, _html(templates, page, root, translate)
     for history in content.histories:
-        table = [[case.name, *_of_csv(row)] for case in history.shown for row in history.measured(case)]
+        table = [[case.name, *_of_csv(row)] for case in history.shown for row in history.rows(case)]
         yield f"data/{slug(history.name)}.csv", csv_text(("case", *CSV), table)
     for history, subject, device in content.subjects():
         cases = [case for case in history.shown if history.subject(case) == subject and case.device == device]
-        rows = {case.name: history.measured(case) for case in cases}
+        rows = {case.name: history.rows(case) for case in cases}
         document = {
-            name: [{field: each for field, each in row.items() if each not in (None, "")} for row in of] for name, of in rows.items()
+            name: [{field: _rounded(each) for field, each in row.items() if each not in (None, "")} for row in of]
+            for name, of in rows.items()
         }
         yield views.json_address(history, subject, device), json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
     yield FEED, templates.get_template("feed.xml").render(entries=[*entries(content)])
@@ -157,6 +158,7 @@ def environment(content: Site, navigation: Mapping[str, str], root: str) -> Envi
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters.update(quantity=quantity, signed=signed_percent, interval=signed_interval, percent=percent, times=duration_range)
     made.filters.update(duration=duration, told=told, slug=slug, unbroken=unbroken, power=count, breakable=breakable, coded=coded)
     made.globals.update(
         campaign=content.campaign,
@@ -179,7 +181,14 @@ def environment(content: Site, navigation: Mapping[str, str], root: str) -> Envi
 
 def _of_csv(row: dict[str, Any]) -> Iterator[object]:
     """Yield the fields of a release's row; of its launches only their number."""
-    yield from (len(row[name]) if name == "launches" else "" if row[name] is None else row[name] for name in CSV)
+    yield from (len(row[name]) if name == "launches" else "" if row[name] is None else _rounded(row[name]) for name in CSV)
+
+
+def _rounded(value: Any) -> Any:
+    """Return a number, or each of a list, with five significant digits; a text as it is."""
+    if isinstance(value, list):
+        return [*map(_rounded, value)]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
 def entries(content: Site) -> Iterator[dict[str, str]]:

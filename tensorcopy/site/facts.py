@@ -14,39 +14,36 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import case_history, comparisons, function_changes, groups, meaning
 from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step
 from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.function_changes import ProfileDifference
+from tensorcopy.judge.function_changes import GroupChange, ProfileDifference
 from tensorcopy.judge.groups import OpenCase, OpenMethod
 from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import Change, Reason, Verdict
-from tensorcopy.numbers import count, duration, duration_range, extent, percent, quantity, signed_interval, signed_percent
+from tensorcopy.numbers import (
+    count,
+    counted,
+    duration,
+    extent,
+    number,
+    percent,
+    quantity,
+    signed,
+    signed_interval,
+    signed_percent,
+    size_range,
+)
 from tensorcopy.results import function_profiles, suite_specs
 from tensorcopy.results.cases import Case
 from tensorcopy.results.histories import History, ranked
 from tensorcopy.results.result import Result
-from tensorcopy.results.suite_specs import INSTRUCTIONS
 from tensorcopy.worker.devices import DEVICES
 
 __all__ = ["LAST", "Case", "Change", "Comparison", "OpenCase", "OpenMethod", "OpenSince", "Verdict"]  # that other modules of the site name
 
 SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity", "way")  # parameters whose values need no name
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
+GROUPS, LARGE = 4, 0.05  # groups that a sentence names at most, and the share of the difference from which on it does
 LONGEST = 100  # characters of a name in an address: a disk takes 255 bytes
 NOT_COUNTED, NOT_PROFILED = "not counted", "not profiled"
-
-
-class Row(NamedTuple):
-    """A case with one release, as texts."""
-
-    release: str
-    value: str
-    change: str
-    interval: str
-    verdict: str  # "slower", "faster" or ""
-    meaning: str  # "back to an earlier level", "taken back by 2.13.0" or ""
-    detectable: str  # the smallest slowdown that would be called one 9 times in 10
-    instructions: str
-    instructions_change: str
-    launches: str
 
 
 @dataclass(frozen=True)
@@ -155,60 +152,36 @@ class ShownHistory:
             "-".join([self.name, case.spec.page, *(value for name, value in case.parameters if name not in ("method", "device"))])
         )
 
-    def rows(self, case: Case) -> list[Row]:
-        """Return a case with each release, the newest first."""
+    def rows(self, case: Case) -> list[dict[str, Any]]:
+        """Return a case with each release, the oldest first, as numbers: its value, the change from the release before, its launches."""
         of_case, counts = self.cases[case], self.instructions(case)
         steps = {step.index: step for step in of_case.steps}
-        of_counts = (
-            {counts.releases[step.index]: f"{signed_percent(step.ratio)}{_against(step)}" for step in counts.steps} if counts else {}
-        )
+        of_counts = {counts.releases[step.index]: step for step in counts.steps} if counts else {}
         rows = []
         for index, result in enumerate(of_case.results):
             value, change, step = result.measured(case), of_case.neighbours.get(index), steps.get(index)
-            sized = change if change and change.interval and change.ratio else None
-            instructions = result.count_of(case) if case.spec.timed else None
-            if case in result.failures:
-                rows.append(Row(result.version, "fails", "", "", "", "", "", "", "", result.failures[case]))
-            elif value:
-                row = Row(
-                    release=result.version,
-                    value=quantity(value.value, of_case.unit),
-                    change=step_text(case, step) + _against(step) if step else signed_percent(sized.size) if sized else "",
-                    interval=signed_interval(sized.interval) if sized and sized.interval else "",
-                    verdict=case.kind.verdict(step.before, step.after) if step and case.kind.decides else "",
-                    meaning=self.meaning(case, step) if step and case.spec.timed else "",
-                    detectable=percent(change.detectable, 1) if change and change.detectable is not None else "",
-                    instructions=quantity(instructions.value, INSTRUCTIONS) if instructions else "",
-                    instructions_change=of_counts.get(result.version, ""),
-                    launches=_launches(result, case),
-                )
-                rows.append(row)
-        return rows[::-1]
-
-    def measured(self, case: Case) -> list[dict[str, Any]]:
-        """Return a case with each release as numbers: its value, the change from the release before, and its launches."""
-        of_case = self.cases[case]
-        steps = {step.index: step for step in of_case.steps}
-        rows = []
-        for index, result in enumerate(of_case.results):
-            value, change, step = result.measured(case), of_case.neighbours.get(index), steps.get(index)
-            instructions = result.count_of(case) if case.spec.timed else None
+            instructions, work = result.count_of(case) if case.spec.timed else None, of_counts.get(result.version)
             times = result.column.launch_times(case) if result.column and case.spec.timed else result.count_repeats.get(case, ())
             low, high = change.interval if change and change.interval else (None, None)
-            if value:
+            if value or case in result.failures:
                 rows.append(
                     {
                         "torch": result.version,
-                        "value": float(f"{value.value:.6g}"),
+                        "value": value.value if value else None,
                         "unit": of_case.unit,
-                        "ratio": _digits(change.ratio if change else None),
-                        "low": _digits(low),
-                        "high": _digits(high),
+                        "ratio": change.ratio if change and change.interval else None,
+                        "low": low,
+                        "high": high,
+                        "difference": step.after - step.before if step and case.tracked else None,
                         "verdict": change.verdict.value if change else "",
+                        "against": step.against if step else "",
                         "meaning": self.meaning(case, step) if step and case.spec.timed else "",
-                        "detectable": _digits(change.detectable if change else None),
+                        "detectable": change.detectable if change else None,
                         "instructions": round(instructions.value) if instructions else None,
-                        "launches": [float(f"{time:.4g}") for time in times],
+                        "instructions_ratio": work.ratio if work else None,
+                        "instructions_against": work.against if work else "",
+                        "launches": [*times],
+                        "failure": result.failures.get(case, ""),
                     }
                 )
         return rows
@@ -267,6 +240,27 @@ class Cause(NamedTuple):
     case: str
     difference: ProfileDifference
 
+    @property
+    def sentence(self) -> str:
+        """The difference with its largest groups: "−1 642 instructions (−29.0 %): allocator −604 (malloc 2× instead of 4×)."."""
+        difference = self.difference
+        total = f"{signed(difference.total)} instructions ({signed_percent(difference.ratio)})"
+        if not difference.changed:
+            return f"No change: {total}, less than two counts of the same release may differ."
+        groups = difference.moved
+        large = [group for group in groups if abs(group.difference) >= LARGE * abs(difference.total)][:GROUPS]
+        more = f", and {counted(len(groups) - len(large), 'more group')}" if groups[len(large) :] else ""
+        return f"{total}: {', '.join(f'{group.group} {signed(group.difference)}{self._calls(group)}' for group in large)}{more}."
+
+    def _calls(self, group: GroupChange) -> str:
+        """Return the function of a group whose calls changed and made most of its difference."""
+        for change in self.difference.calls_changed:
+            if change.group == group.group and change.difference * group.difference > 0:
+                before, after = number(change.before.calls), number(change.after.calls)
+                times = {"gained": f"new, {after}×", "lost": "gone"}.get(change.status, f"{after}× instead of {before}×")
+                return f" ({'::'.join(change.function[1].split('::')[-2:])} {times})"
+        return ""
+
 
 def _smallest(names: Iterable[str]) -> dict[str, str]:
     """Return the profiled case of each method's smallest contiguous tensor of float32, without grad where there is one."""
@@ -280,20 +274,6 @@ def _smallest(names: Iterable[str]) -> dict[str, str]:
 def step_text(case: Case, step: Step) -> str:
     """Return the size of a change with its sign: of a tracked value the difference, else "+3.1 %"."""
     return case.kind.size(step.before, step.after, case.spec.unit)
-
-
-def _digits(number: float | None) -> float | None:
-    return None if number is None else round(number, 4)
-
-
-def _against(step: Step) -> str:
-    return f" against {step.against}" if step.against else ""
-
-
-def _launches(result: Result, case: Case) -> str:
-    if not case.spec.timed:
-        return str(len(result.count_repeats.get(case, ())))
-    return f"{result.timings[case].launches}: {duration_range(result.column.launch_times(case))}" if result.column else ""
 
 
 def _instructions_text(ratio: float | None) -> str:
@@ -389,12 +369,6 @@ def tally(history: ShownHistory, comparison: Comparison) -> dict[str, Any]:
         "cases": len(changes),
         "address": pair_address(before, after),
     }
-
-
-def size_range(ratios: Sequence[float]) -> str:
-    """Return the sizes of some changes of one direction, without a sign: "3.2 to 4.1 %"; "" for none."""
-    ends = [f"{100 * abs(ratio - 1):.1f}" for ratio in sorted(ratios, key=lambda ratio: abs(ratio - 1))]
-    return f"{' to '.join(dict.fromkeys((ends[0], ends[-1])))} %" if ends else ""
 
 
 def changed(history: ShownHistory, comparison: Comparison) -> list[dict[str, Any]]:

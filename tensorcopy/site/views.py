@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from tensorcopy.numbers import counted, number, percent, quantity, signed_interval, signed_percent
-from tensorcopy.report import why
+from tensorcopy.numbers import counted, number, percent, quantity, signed_interval, signed_percent, size_range
+from tensorcopy.report import causes
 from tensorcopy.site import facts
 from tensorcopy.site.chart import Line, chart, spark
 from tensorcopy.site.facts import (
@@ -24,7 +24,6 @@ from tensorcopy.site.facts import (
     Site,
     Verdict,
     pair_address,
-    size_range,
     told,
 )
 
@@ -136,7 +135,7 @@ def _chart(site: Site, history: ShownHistory, cases: Sequence[Case]) -> Markup:
 def finding(history: ShownHistory, cases: Sequence[Case]) -> str:
     """Return in a sentence how the newest release compares with the first one over some cases of one size."""
     first, newest = history.cases[cases[0]].releases[0], history.cases[cases[0]].releases[-1]
-    changes = [change for case in cases if (change := facts.over(history.cases[case]))]
+    changes = [change for case in cases if (change := history.cases[case].change(0, -1))]
     noun = cases[0].spec.module if len(cases) > 1 else history.code(cases[0])
     of = f"{noun} of {told(cases[0])}" if cases[0].spec.shipped else noun
     sizes = {word: [each.size for each in changes if each.verdict is word] for word in facts.CHANGED}
@@ -232,25 +231,27 @@ def _of_subject(history: ShownHistory, subject: str, device: str) -> Values:
     ]
     shares = history.shares(subject) if device == "cpu" else None
     total = sum(part for _, part in shares[2]) if shares else 0.0
-    causes = history.causes.get(subject, []) if device == "cpu" else []
     return {
         "history": history,
         "code": history.code(cases[0]),
         "hardware": history.hardware(device),
         "device": device,
         "conditions": _conditions(history, device),
-        "counts": [(told(case), facts.spans((row.release, row.value) for row in history.rows(case)[::-1])) for case in counted_cases],
+        "counts": [
+            (told(case), facts.spans((row["torch"], quantity(row["value"], row["unit"])) for row in history.rows(case)))
+            for case in counted_cases
+        ],
         "grids": grids(history, cases),
         "cases": [_case(history, case, case == main) for case in cases],
         "json": json_address(history, subject, device),
         "shares": shares
         and {
-            "of": why.case_text(shares[0]),
+            "of": causes.case_text(shares[0]),
             "release": shares[1],
             "total": number(total),
             "rows": [(name, percent(part / total, 0), number(part)) for name, part in shares[2]],
         },
-        "causes": [_cause(cause) for cause in causes if cause.difference.changed],
+        "causes": [_cause(cause) for cause in history.causes.get(subject, ()) if device == "cpu" and cause.difference.changed],
     }
 
 
@@ -261,8 +262,7 @@ def json_address(history: ShownHistory, subject: str, device: str) -> str:
 
 def _case(history: ShownHistory, case: Case, is_main: bool) -> Values:
     """Return a case with its chart, its largest changes and a row for each release."""
-    of_case, rows = history.cases[case], history.rows(case)
-    newest = next((row for row in rows if row.value), None)
+    of_case, rows = history.cases[case], history.rows(case)[::-1]
     by_size = sorted(of_case.steps, key=lambda step: -step.size)[:LARGEST] if case.spec.timed else []
     overall = facts.over(of_case) if case.spec.timed else None
     releases = of_case.releases
@@ -270,9 +270,10 @@ def _case(history: ShownHistory, case: Case, is_main: bool) -> Values:
         "anchor": history.anchor(case),
         "name": told(case),
         "is_main": is_main,
-        "value": newest.value if newest else "",
+        "value": next((quantity(row["value"], of_case.unit) for row in rows if row["value"] is not None), ""),
         "is_open": history.is_open(case),
-        "overall": overall and {"text": _against_first(overall), "first": releases[0], "newest": releases[-1]},
+        "overall": overall
+        and {"text": _against_first(overall), "first": releases[of_case.places[0]], "newest": releases[of_case.places[-1]]},
         "largest": [
             {
                 "release": releases[step.index],
@@ -310,7 +311,7 @@ def _why(history: ShownHistory, case: Case, index: int) -> Values:
     is_same = text == "same instructions"
     return {
         "instructions": f"{text}: probably the layout of the binary" if is_same else text,
-        "functions": why.sentence(cause.difference) if cause and cause.difference.changed and not is_same else "",
+        "functions": cause.sentence if cause and cause.difference.changed and not is_same else "",
         "profiled": (cause.before.version, cause.after.version) if cause else None,
         "address": f"{history.page_of(history.subject(case), case.device)}#{_cause_anchor(cause)}"
         if cause and cause.difference.changed
@@ -323,11 +324,11 @@ def _cause(cause: Cause) -> Values:
         "anchor": _cause_anchor(cause),
         "before": cause.before.version,
         "after": cause.after.version,
-        "of": why.case_text(cause.case),
-        "sentence": why.sentence(cause.difference),
+        "of": causes.case_text(cause.case),
+        "sentence": cause.sentence,
         "rows": [
-            {"name": row.name, "is_group": row.change is None, **{each.title: each.text(row) for each in why.COLUMNS if each.text}}
-            for row in why.rows(cause.difference)
+            {"name": row.name, "is_group": row.change is None, **{each.title: each.text(row) for each in causes.COLUMNS if each.text}}
+            for row in causes.rows(cause.difference)
         ],
     }
 
@@ -497,12 +498,12 @@ def _part(grid: facts.Grid, is_shown: Callable[[Case], bool]) -> facts.Grid:
 def _causes(history: ShownHistory, comparison: Comparison) -> list[Values]:
     """Return the methods whose functions were counted on both sides, where they differ."""
     found = []
-    for method, causes in history.causes.items() if comparison.device == "cpu" else ():
-        for cause in causes:
+    for method, of_method in history.causes.items() if comparison.device == "cpu" else ():
+        for cause in of_method:
             if (cause.before, cause.after) == comparison.sides and cause.difference.changed:
                 address = f"{history.page_of(method, 'cpu')}#{_cause_anchor(cause)}"
                 code = history.methods.get(method, {}).get("code", method)
-                found.append({"code": code, "address": address, "sentence": why.sentence(cause.difference)})
+                found.append({"code": code, "address": address, "sentence": cause.sentence})
     return found
 
 

@@ -1,197 +1,218 @@
-"""Two real commits, compared by the command of pull-request.yml."""
+"""A pull request, compared by the command of pull-request.yml: its summary, what a job hands on, and its exit code."""
 
-import json
+from __future__ import annotations
+
 import re
-import shlex
 import shutil
-import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tensorcopy.ci import pr_comment, pull_request
-from tensorcopy.ci.pull_request import PullRequest
 from tensorcopy.cli import main
-from tensorcopy.configuration import Paths
-from tensorcopy.copying.shipped import shipped
-from tensorcopy.releases import release_table
-from tests.conftest import ROOT, Checkout, assert_golden
-from tests.repositories import AUTHOR, edit, sha
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Question
+from tensorcopy.measure import run, sides
+from tensorcopy.measure.plan import Request
+from tests import launch_files
+from tests.conftest import ROOT, Checkout, at_home
+from tests.repositories import AUTHOR, commit_all, edit, sha
 from tests.repositories import run as git
 
-FEW = ["--launches", "3", "--bench", r"^copies\.BySize.*detach.*, 16\)"]  # two methods, and those that a head adds
-METHODS, TABLE, COPIES = "tensorcopy/copying/inside/methods.py", "tensorcopy/releases.toml", "benchmarks/copies.py"
-CLONE_DETACH = '    make_method("clone_detach", "x.clone().detach()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
-DETACH_CLONE = '    make_method("detach_clone", "x.detach().clone()", _everywhere("1.9.0", _both(INDEPENDENT))),\n'
 
+class Measured:
+    """Stands for measuring: notes each request, and has stored launches of two sides with given times."""
 
-class Repository:
-    """A repository with the files of this checkout, whose package is used in it, and heads that fork from it."""
-
-    def __init__(self, folder: Path, source: Checkout) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.run = Checkout(folder, {**source.environment, "PYTHONPATH": str(folder)}).run
-        regenerated = {".asv", "results", "site"}  # of the checkout: the package has folders of these names
-        shutil.copytree(source.root, folder, ignore=lambda path, _: regenerated if Path(path) == source.root else ())
-        git(folder, "init", "-q", "-b", "main")
-        git(folder, "add", "--all")
-        self.commit("base")
+        self.requests: list[Request] = []
+        self.times: dict[str, Any] = {}  # of both sides, in microseconds, by case
+        self.error: TensorcopyError | None = None
+        self.notes: tuple[str, ...] = ()
 
-    def commit(self, message: str) -> str:
-        git(self.folder, *AUTHOR, "commit", "-q", "--all", "--allow-empty", "-m", message)
-        return sha(self.folder)
+    def run(self, request: Request, *_: Any, **__: Any) -> Any:
+        self.requests.append(request)
+        if self.error:
+            raise self.error
+        return type("Outcome", (), {"problems": (), "notes": self.notes})
 
-    def head(self, *edits: tuple[str, str, str], base: str = "main") -> str:
-        """Return a commit on top of `base` with edits of texts that occur once."""
-        git(self.folder, "checkout", "-q", "--detach", base)
-        for name, before, after in edits:
-            edit(self.folder / name, before, after)
-        return self.commit("head")
-
-
-@pytest.fixture(scope="module")
-def repository(workshop, tmp_path_factory):
-    return Repository(tmp_path_factory.mktemp("repository") / "work", workshop)
+    def compared(self, request: Request, campaign: Any, paths: Any, margin: float) -> Any:
+        if not self.times:
+            return None
+        cases = {case: dict(zip(("2.14.1", "2.15.0"), times)) for case, times in self.times.items()}
+        folder = self.folder / f"{len(self.requests)}"
+        launch_files.write(folder, cases, launches=8)
+        return comparisons.between(Question(*launch_files.load(folder, "2.14.1", "2.15.0"), campaign.rules, margin))
 
 
 @pytest.fixture
-def measured(repository, old_python):
-    """A function that runs the step of pull-request.yml between the branch main and a head, with the oldest torch.
-
-    It returns the finished process, the one pair of its document, and the comment without the commits' names.
-    """
-    workflow = (ROOT / ".github/workflows/pull-request.yml").read_text()
-    (step,) = re.findall(r"run: uv run .*\btensorcopy (ci pull-request .*)", workflow)
-
-    def measure(head: str, *, stored: bool = False) -> tuple[subprocess.CompletedProcess[str], dict[str, object], str]:
-        out = repository.folder / "comparison"
-        shutil.rmtree(out, ignore_errors=True)
-        written = step if stored else step.replace(" --stored", "")  # nothing is stored that asv has measured
-        options = [*shlex.split(written.replace('"$BASE"', "main").replace('"$HEAD"', head)), "--interpreter", old_python, *FEW]
-        done = repository.run("tensorcopy", *options)
-        assert (out / "comparison.json").exists(), done.stderr
-        document = json.loads((out / "comparison.json").read_text())
-        comment = pr_comment.body("cpu", pr_comment.section(out, "", "cpu"))
-        for commit in (document["base"], document["head"]):
-            comment = comment.replace(commit[:12], "COMMIT").replace(commit[:8], "COMMIT")
-        (pair,) = document["pairs"]
-        return done, pair, comment
-
-    return measure
-
-
-def asv_steps(repository, old_python: str, head: str) -> list[tuple[int, str]]:
-    """Return the exit code and output of the steps of pull-request.yml that call asv, with the oldest torch, and of `asv show`."""
-    workflow = (ROOT / ".github/workflows/pull-request.yml").read_text()
-    steps = re.findall(r"run: uv run .*\basv ((?:continuous|compare) [^>\n]*)", workflow)
-    outcomes = []
-    for step in (*steps, "show HEAD"):
-        words = shlex.split(step.replace('"$BASE"', "main").replace('"$HEAD"', head).replace("HEAD", head))
-        options = ["-E", f"interpreter:{old_python}", *(["-a", "rounds=3", "--bench", FEW[-1]] if "continuous" in words else [])]
-        done = repository.run("asv", *words, *options)
-        outcomes.append((done.returncode, done.stdout + done.stderr))
-    return outcomes
-
-
-@pytest.mark.slow
-def test_extra_clones_are_detected_and_named(repository, measured, old_python):
-    """No time has a wrong name, although the registry of head has another order, and one method more.
-
-    asv measures, prints and exits as its users know it; the judged comment needs no further launch.
-    """
-    ten = DETACH_CLONE.replace(".clone()", 10 * ".clone()")
-    twice = DETACH_CLONE.replace("detach_clone", "detach_twice").replace("x.detach()", "x.detach().detach()")
-    head = repository.head((METHODS, CLONE_DETACH, ""), (METHODS, DETACH_CLONE, ten + twice + CLONE_DETACH))
-    continuous, compare, show = asv_steps(repository, old_python, head)
-    slower = re.compile(r"^\| \+ +\| .*\| copies\.BySize\.time_copy\('detach_clone', 16\) +\|$", re.MULTILINE)
-    assert continuous[0] == 1, continuous
-    assert "PERFORMANCE DECREASED." in continuous[1]
-    assert compare[0] == show[0] == 0, (compare, show)
-    for _, shown in (continuous, compare):
-        assert slower.search(shown), shown
-    assert re.search(rf"Commit: {head[:8]}.*detach_clone .*\d±\d", show[1], re.DOTALL), show
-    done, pair, comment = measured(head, stored=True)
-    assert done.returncode == 1, done.stderr
-    assert "launch" not in done.stderr
-    changes = {row["case"].split()[1]: row for row in pair["rows"]}
-    assert changes["detach_clone"]["reason"] == "changed", changes
-    assert changes["detach_clone"]["ratio"] > 3  # about 6
-    assert 0.8 < changes["clone_detach"]["ratio"] < 1.25  # in one run of twenty, a false alarm is right
-    assert changes["detach_twice"]["reason"] == "only_after"
-    assert pair["failures"] == []  # base lacks the method: that is no error
-    assert re.search(r"### 🔴 [12] of 3 cases slower \(.*\), (none|1) faster", comment)
-    assert "Largest slowdown: copies.BySize detach\\_clone numel=16, by " in comment
-
-
-@pytest.mark.slow
-def test_equal_code_is_quiet_and_launches_are_used_again(repository, measured):
-    """A comment in the registry changes no time. The command, typed again, takes no launch."""
-    head = repository.head((METHODS, "COPIES = Methods(", "# the article's\nCOPIES = Methods("))
-    done, pair, comment = measured(head)
-    told = {row["ratio"] for row in pair["rows"] if row["reason"] == "changed"}
-    assert len(told) < 2, pair  # in one run of twenty, there is a false alarm
-    assert all(0.9 < ratio < 1.1 for ratio in told), pair
-    assert done.returncode == (1 if any(ratio > 1 for ratio in told) else 0), done.stderr
-    assert re.search(r"\nOf 2 cases: ", comment)
-    assert "launch 3 of at most 3" in done.stderr
-    again, same, _ = measured(head)
-    assert "launch" not in again.stderr
-    assert same == pair
-
-
-@pytest.mark.slow
-def test_a_suite_that_cannot_be_imported_is_a_failure(repository, measured):
-    """It is not faster. The whole comment matches a golden file."""
-    head = repository.head((COPIES, "from .cases import", "import nothing_of_the_kind\n\nfrom .cases import"))
-    done, pair, comment = measured(head)
-    assert done.returncode == 2
-    assert "nothing was compared" in done.stderr
-    assert pair["rows"] is None
-    assert_golden("pull_request_failed.md", comment)
-
-
-@pytest.mark.slow
-def test_a_new_row_is_compared_with_the_row_before(repository, monkeypatch):
-    """Base and head are not compared: nothing else that is measured changed."""
-    head, *rows = (repository.folder / TABLE).read_text(encoding="utf-8").split("[[release]]")
-    shas = []
-    for of in ([rows[-2]], rows[-2:]):
-        git(repository.folder, "checkout", "-q", "--detach", *shas[-1:] or ["main"])
-        (repository.folder / TABLE).write_text("[[release]]".join([head, *of]), encoding="utf-8")
-        shas.append(repository.commit("releases"))
-    monkeypatch.chdir(repository.folder)
-    paths = Paths(Path("results"), Path("site"), repository.folder / ".asv" / "env", ("3.11",))
-    (pair,) = pull_request.pairs(PullRequest(*shas, 8), shipped(), paths)
-    assert [each.release for each in (pair.before, pair.after)] == list(release_table.load())[-2:]
-    assert [each.commit for each in (pair.before, pair.after)] == shas[1:] * 2  # both with head's suites
+def measured(no_other_repository, every_python, tmp_path_factory, monkeypatch) -> Measured:
+    made = Measured(tmp_path_factory.mktemp("launches"))
+    monkeypatch.setattr(run, "run", made.run)
+    monkeypatch.setattr(run, "compared", made.compared)
+    return made
 
 
 @pytest.fixture
-def one_commit(no_other_repository, tmp_path, monkeypatch):
-    """A repository with a commit on the branch main, which is the current folder."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copy(ROOT / "asv.conf.json", tmp_path)
-    git(tmp_path, "init", "-q", "-b", "main")
-    git(tmp_path, "add", "asv.conf.json")
-    git(tmp_path, *AUTHOR, "commit", "-q", "-m", "one")
-    return tmp_path
+def project(measured, tmp_path, monkeypatch) -> Path:
+    """A project with a commit on main, and another one on a branch, as the current folder; GitHub names two files."""
+    for variable in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    folder = tmp_path / "project"
+    (folder / "benchmarks").mkdir(parents=True)
+    (folder / "benchmarks" / "__init__.py").touch()
+    (folder / "tensorcopy.toml").write_text('[project]\nname = "lab"\n[suites]\npath = "benchmarks"\n')
+    shutil.copy(ROOT / "asv.conf.json", folder)
+    monkeypatch.chdir(folder)
+    git(folder, "init", "-q", "-b", "main", ".")
+    commit_all(folder, "base")
+    git(folder, "checkout", "-q", "-b", "work")
+    (folder / "benchmarks" / "ones.py").write_text("def time_ones(): pass\n")
+    commit_all(folder, "head")
+    return folder
 
 
-def test_a_commit_is_not_compared_with_itself(one_commit, capsys):
-    """Every case would be unchanged."""
-    assert main(["ci", "pull-request", "--base", "main", "--head", "main"]) == 2
-    assert "there is nothing to compare" in capsys.readouterr().err
-    assert not (one_commit / "comparison").exists()
+def summary(project: Path) -> str:
+    return (project.parent / "GITHUB_STEP_SUMMARY").read_text()
 
 
-@pytest.mark.parametrize("is_sha", [False, True], ids=["branch", "SHA, as in a workflow"])
-def test_the_commit_that_is_measured_as_base_is_named(one_commit, capsys, is_sha):
-    """It is neither that of the pull request nor the tip of its base, which has gone on."""
-    fork = sha(one_commit)
-    for branch in ("topic", "main"):
-        git(one_commit, "checkout", "-q", *(["-b"] if branch == "topic" else []), branch)
-        git(one_commit, *AUTHOR, "commit", "-q", "--allow-empty", "-m", branch)
-    tip = sha(one_commit)
-    assert main(["ci", "pull-request", "--base", tip if is_sha else "main", "--head", "topic"]) == 0
-    named = tip[:8] if is_sha else "main"
-    assert f"base {fork[:8]}: the last commit that topic has in common with {named}\n" in capsys.readouterr().out
+def handed_on(project: Path) -> str:
+    """Return the output `text` of the step, as GitHub reads it; "" without one."""
+    path = project.parent / "GITHUB_OUTPUT"
+    match = re.fullmatch(r"text<<(\w+)\n(.*)\n\1\n", path.read_text(), re.DOTALL) if path.exists() else None
+    return match[2] if match else ""
+
+
+def test_the_summary_begins_with_the_answer(project, measured, capsys):
+    """The failed case first, names as code, what would have been noticed; the same text is handed on, with the marker of the device."""
+    fails = "RuntimeError: `no` | <b> @me"
+    measured.times = {"own.time_a": (1.0, 1.24), "own.time_b": (1.0, 1.0), "own.time_c": (1.0, fails), "own.time_d": (2.0, 2.0)}
+    assert main(["ci", "pull-request"]) == 1
+    marker, heading, *lines = summary(project).splitlines()
+    assert marker == "<!-- tensorcopy cpu -->"
+    base, head = (sha(project, name)[:8] for name in ("main", "work"))
+    assert re.fullmatch(
+        rf"### 🔴 head {head} against base {base} on Box 9000: 1 of 4 cases slower \(2\d\.\d %\), none faster, \*\*1 fails\*\*", heading
+    ), heading
+    rows = [line for line in lines if line.startswith("| ❌") or line.startswith("| 🔴")]
+    assert [re.search(r"`(.*?)`", row)[1] for row in rows] == ["own.time_c", "own.time_a"]
+    assert "&#60;b&#62;" in rows[0]
+    assert "@me" not in rows[0]
+    assert any(line.startswith("9 times in 10, we would notice a slowdown of ") for line in lines)
+    assert handed_on(project) == summary(project)
+    assert summary(project) in capsys.readouterr().out
+
+
+def test_both_sides_take_turns_until_a_change_of_two_percent_is_decided(project, measured):
+    """In a folder that is no history; the base is where the branch forked off, whatever main has now."""
+    base, head = sha(project, "main"), sha(project, "work")
+    git(project, "checkout", "-q", "main")
+    git(project, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "later")
+    measured.times = {"own.time_a": (1.0, 1.0)}
+    assert main(["ci", "pull-request", "--head", "work", "--device", "cuda", "--launches", "9", "--bench", "time_a"]) == 0
+    (request,) = measured.requests
+    assert [side.revision.commit for side in request.sides] == [base, head]
+    assert (request.launches, request.most, request.half, request.together, request.newest, request.counts) == (
+        4,
+        9,
+        0.01,
+        True,
+        False,
+        None,
+    )
+    assert (request.device, request.needs, request.selection) == ("cuda", "cuda", "time_a")
+    assert request.folder == project / ".asv" / "revisions" / "results"
+    assert summary(project).startswith("<!-- tensorcopy cuda -->\n### head ")
+
+
+@pytest.mark.parametrize(
+    ("times", "error", "code", "text"),
+    [
+        ({"own.time_a": (1.0, 1.0)}, None, 0, "none of 1 case slower"),
+        ({"own.time_a": (1.2, 1.0)}, None, 0, "1 faster"),
+        ({"own.time_a": (1.0, "ValueError: no")}, None, 1, "**1 fails**"),
+        ({"own.time_a": ("ValueError: no", 1.0)}, None, 3, "none of 1 case slower"),
+        ({}, None, 3, "**cannot be compared**"),
+        ({}, TensorcopyError("head failed", got="<b>", allowed="c", next="d"), 2, "head failed: got &#60;b&#62;; allowed: c"),
+    ],
+    ids=["alike", "faster", "fails", "mended", "no launch", "a side cannot be measured"],
+)
+def test_the_exit_code_is_the_verdict(project, measured, times, error, code, text):
+    measured.times, measured.error = times, error
+    assert main(["ci", "pull-request"]) == code
+    assert text in summary(project)
+
+
+def test_where_no_file_that_is_measured_differs_nothing_is_measured(project, measured):
+    """The check passes; the summary says why, and there is no comment."""
+    git(project, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "again")
+    assert main(["ci", "pull-request", "--base", "HEAD~1"]) == 0
+    assert measured.requests == []
+    assert summary(project) == "<!-- tensorcopy cpu -->\n### No file that is measured differs from the base\n"
+    assert handed_on(project) == ""
+
+
+def test_notes_of_measuring_are_told(project, measured):
+    """Such as that base runs its own suites."""
+    measured.times, measured.notes = {"own.time_a": (1.0, 1.0)}, ("base 1234abcd runs its own suites: no #1",)
+    assert main(["ci", "pull-request"]) == 0
+    assert "base 1234abcd runs its own suites: no \\#&#8203;1\n" in summary(project)
+
+
+def test_one_commit_twice_is_refused(project, capsys):
+    assert main(["ci", "pull-request", "--base", "work"]) == 2
+    assert "there is nothing to compare: got " in capsys.readouterr().err
+
+
+@pytest.fixture
+def checkout(measured, tmp_path, monkeypatch) -> Path:
+    """A checkout of tensorcopy, as far as its table and its suites go, with a commit on main."""
+    folder = tmp_path / "checkout"
+    (folder / "tensorcopy").mkdir(parents=True)
+    shutil.copy(ROOT / "tensorcopy/releases.toml", folder / "tensorcopy")
+    shutil.copytree(ROOT / "benchmarks", folder / "benchmarks", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "asv.conf.json", folder)
+    git(tmp_path, "init", "-q", "-b", "main", "checkout")
+    monkeypatch.chdir(folder)
+    commit_all(folder, "base")
+    return folder
+
+
+def test_a_release_that_head_adds_is_compared_with_the_one_before(checkout, measured, capsys):
+    """Under head's code, by the margin of releases; where nothing else differs, alone."""
+    table = checkout / "tensorcopy" / "releases.toml"
+    rows = table.read_text().split("[[release]]")
+    table.write_text("[[release]]".join(rows[:-1]))
+    commit_all(checkout, "without the newest")
+    table.write_text("[[release]]".join(rows))
+    commit_all(checkout, "with it")
+    measured.times = {"copies.BySize.time_copy tensor 16": (1.0, 1.0)}
+    assert main(["ci", "pull-request", "--base", "HEAD~1"]) == 0
+    (request,) = measured.requests
+    newest = sides.release_table.load()[-2:]
+    assert [side.release.version for side in request.sides] == [release.version for release in newest]
+    assert {side.revision.commit for side in request.sides} == {sha(checkout)}
+    assert request.half == pytest.approx(0.015)
+    assert re.search(rf"### torch {newest[1].version} against (torch )?{newest[0].version} on Box 9000", capsys.readouterr().out)
+
+
+@pytest.mark.slow
+def test_two_commits_are_measured(project, monkeypatch, tmp_path_factory):
+    """By the literal step of the workflow, in the torch of this Python; a benchmark of head fails."""
+    monkeypatch.undo()
+    suite = "def time_sum():\n    sum(range(2000))\n\n\ndef time_other():\n    sum(range(1000))\n"
+    (project / "benchmarks" / "ones.py").write_text(suite)
+    commit_all(project, "base")
+    edit(project / "benchmarks" / "ones.py", "sum(range(1000))", "raise ValueError('no')")
+    commit_all(project, "head")
+    output = tmp_path_factory.mktemp("github")
+    environment = {**at_home(output), "GITHUB_OUTPUT": str(output / "output"), "GITHUB_STEP_SUMMARY": str(output / "summary")}
+    step = ["ci", "pull-request", "--base", "HEAD~1", "--head", "HEAD", "--for", "15m", "--interpreter", "same", "--launches", "4"]
+    done = Checkout(project, environment).run("tensorcopy", *step)
+    assert done.returncode == 1, done.stdout + done.stderr
+    text = (output / "summary").read_text()
+    assert "**1 fails**" in text
+    assert "| ❌ `ones.time_other` |" in text
+    assert "ones.time_sum" in text
+    assert f"\n{text}" in (output / "output").read_text()

@@ -13,7 +13,7 @@ from argparse import ArgumentTypeError
 import pytest
 
 from tensorcopy.cli import main, output, parser
-from tensorcopy.cli.arguments import TensorSize, path
+from tensorcopy.cli.arguments import TensorSize, line, path
 from tensorcopy.measure import settings
 from tensorcopy.releases import wheel_index
 from tests import launch_files
@@ -48,7 +48,7 @@ def options(parser, *words):
             yield words, action.option_strings[-1], action
 
 
-TEXTS = (None, path, settings.expression)  # types of options that are no number
+TEXTS = (None, path, line, settings.expression)  # types of options that are no number
 NUMBERS = ("nan", "inf", "-inf", "-3", "1.5", "0", "", "3", "1e400")
 VALID = {"--margin": ("1.5", "3"), "--for": (), "--shard": ()}  # of those; of every other option the whole number
 NAMES = ("--history",)  # any text but none
@@ -131,7 +131,7 @@ def test_a_missing_python_is_an_error(checkout, capsys, monkeypatch):
     assert main(["dashboard", "--no-serve", "--releases", "1.9.0"]) == 2
     error = capsys.readouterr().err
     assert LINE.match(error)
-    assert "torch 1.9.0 is skipped: got it has wheels for Python 3.7 to 3.9" in error
+    assert "torch 1.9.0 is skipped: it has wheels for Python 3.7 to 3.9" in error
     assert "uv python install 3.9" in error
 
 
@@ -145,16 +145,14 @@ def test_only_a_release_that_the_table_lacks_is_added(monkeypatch, capsys, relea
     assert message in "".join(capsys.readouterr())
 
 
-def test_of_another_s_suite_the_commands_say_what_there_is(tmp_path, monkeypatch, capsys):
-    """Functions that `measure` never counts need no `measure`."""
+def test_of_another_s_suite_no_functions_are_counted(tmp_path, monkeypatch, capsys):
+    """`measure` never counts them, so the error does not advise it."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "__init__.py").write_text("")
     (tmp_path / "tensorcopy.toml").write_text('[project]\nname = "lab"\n[suites]\npath = "theirs"\n')
-    for machine, launches in (("a", 1), ("b", 3)):
-        times = {"theirs.time_a n=1": {"2.14.1": 1.0, "2.15.0": 1.0}}
-        launch_files.write(tmp_path / "results", times, launches=launches, machine=machine)
-    assert main(["why", "time_a", "2.14.1", "2.15.0", "--history", "b"]) == 2
+    launch_files.write(tmp_path / "results", {"theirs.time_a n=1": {"2.14.1": 1.0, "2.15.0": 1.0}}, launches=3)
+    assert main(["why", "time_a", "2.14.1", "2.15.0"]) == 2
     assert "functions are counted of the shipped methods, not of an asv suite" in capsys.readouterr().err
 
 

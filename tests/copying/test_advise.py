@@ -132,18 +132,18 @@ def test_an_impossible_request_is_an_error(worker_here, arguments, text):
 
 def test_the_command_says_which_size_was_measured_instead(capsys):
     assert cli.main(["advise", "--numel", "5e9", "--shipped"]) == 0
-    assert "nearest measured size: 2²⁴ elements; from the shipped results" in " ".join(capsys.readouterr().out.split())
+    assert "Nearest measured size: 2²⁴ elements. Times from the shipped results" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--dtype", "complex64"], "nearest measured case, not the same as complex64, contiguous: int64, contiguous; from"),
+        (["--dtype", "complex64"], "Nearest measured tensor, not the same as complex64, contiguous: int64, contiguous. Times"),
         (
             ["--dtype", "float16", "--layout", "strided", "--numel", "1e4"],
-            "not the same as float16, strided: float32, strided; nearest measured",
+            "Nearest measured size: 2¹⁴ elements. Nearest measured tensor, not the same as float16, strided: float32, strided.",
         ),
-        (["--device", "cuda", "--layout", "strided"], "not the same as float32, strided: float32, contiguous; from"),
+        (["--device", "cuda", "--layout", "strided"], "not the same as float32, strided: float32, contiguous. Times"),
         (["--dtype", "int64"], "2¹⁷ int64 on cpu"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -153,7 +153,7 @@ def test_the_command_says_which_tensor_was_measured_instead(capsys, arguments, t
     assert cli.main(["advise", "--shipped", *arguments]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert told in printed
-    assert ("nearest measured case" in printed) is ("nearest" in told or "not the same" in told)
+    assert ("Nearest measured tensor" in printed) is ("not the same" in told)
 
 
 @pytest.mark.parametrize(("to", "dtype", "layout"), [("tensor", "bool", "strided"), ("numpy", "float16", "channels_last")])
@@ -204,20 +204,21 @@ def test_shipped_results_have_no_interpreter(capsys):
     assert "not allowed with argument --shipped" in capsys.readouterr().err
 
 
-def test_the_command_prints_code_reason_and_caveats(capsys):
-    """The methods follow, the recommended one first, each with its verdict and the letters of its caveats."""
+def test_the_command_prints_code_reason_and_caveats(monkeypatch, capsys):
+    """The methods follow, the recommended one first, each with its verdict and its caveats."""
+    monkeypatch.setenv("COLUMNS", "1000")
     assert cli.main(["advise", "--to", "numpy", "--numel", "2**17", "--requires-grad", "--shipped"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("use     x.detach().numpy().copy()   ")
+    assert lines[0].startswith("Use x.detach().numpy().copy(): ")
     advice = advise.advise("numpy", requires_grad=True, shipped=True)
     assert lines[1].strip() == advice.why
-    assert lines[2] == f"caveat  {advice.table.rows[0].caveats[0]}"
+    assert lines[2] == f"Note: {advice.table.rows[0].caveats[0]}."
     rows = [re.split("  +", line.strip()) for line in lines[5:9]]
     assert [row[0] for row in rows[:3]] == ["x.detach().numpy().copy()", "x.detach().clone().numpy()", "x.clone().detach().numpy()"]
     assert rows[1][2].startswith("slower × 1.")
-    assert rows[0][-1] == "a"
+    assert rows[0][-1] == advice.table.rows[0].caveats[0]
     origin = " ".join("\n".join(lines).rpartition("\n\n")[2].split())
-    assert origin.startswith("from the shipped results, not measured here: torch ")
+    assert origin.startswith("Times from the shipped results, not measured here: torch ")
     assert "2¹⁷ float32 on cpu, requires grad, one thread" in origin
 
 

@@ -103,9 +103,9 @@ def test_a_document_and_its_translation_lead_to_each_other():
     made = documents(glossary="# Words", **{"glossary.ja": "# 用語"})
     english, japanese = read(made["docs/glossary.html"]), read(made["docs/glossary.ja.html"])
     assert japanese.first("html").attributes["lang"] == "ja"
-    for page, other, target in ((english, "ja", "glossary.ja.html"), (japanese, "en", "glossary.html")):
+    for page, other, name in ((english, "ja", "glossary.ja.html"), (japanese, "en", "glossary.html")):
         (link,) = (each for each in page.first("nav").all("a") if each.attributes.get("lang") == other)
-        assert link.attributes["href"] == f"../docs/{target}"
+        assert link.attributes["href"] == f"../docs/{name}"
         assert {each.attributes.get("hreflang") for each in page.all("link")} >= {other}
 
 

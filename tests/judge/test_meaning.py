@@ -2,11 +2,10 @@
 
 import json
 import shutil
-from math import log
+from math import exp, log
 
 import pytest
 
-from tensorcopy.campaign import NO_RULES
 from tensorcopy.judge import case_history, meaning
 from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import Verdict
@@ -25,7 +24,7 @@ def histories(folder, times, counts=(), **options):
     for release, count in zip(releases, counts):
         if count:
             launch_files.write_counts(folder, release, {COUNT: count})
-    found = case_history.joined([sorted(launch_files.load(folder), key=lambda result: RELEASES.index(result.version))], NO_RULES)
+    found = case_history.over(launch_files.load(folder))
     return found[launch_files.case(TIME)], found.get(launch_files.case(COUNT))
 
 
@@ -66,6 +65,17 @@ def test_a_gain_counts_whose_whole_interval_is_one_though_among_many_it_would_no
     assert meaning.is_back(history, 2, None)
 
 
+def test_a_gain_that_may_be_none_is_no_gain(tmp_path):
+    """The whole interval of the release before must be below 1: else what it lost is new, though not more than with the one before it."""
+    gained = [2.0 * exp(-0.002 + (-1) ** place * (0.006 + 0.0001 * place)) for place in range(12)]
+    launch_files.write(tmp_path, {TIME: {"2.13.0": [2.0] * 12, "2.14.1": gained, "2.15.0": [2.0 * exp(0.0285)] * 12}})
+    history = case_history.over(launch_files.load(tmp_path))[launch_files.case(TIME)]
+    assert history.neighbours[2].verdict is Verdict.SLOWER
+    assert history.change(0, 2).verdict is Verdict.UNCHANGED
+    assert history.neighbours[1].interval[0] < 1 < history.neighbours[1].interval[1]
+    assert not meaning.is_back(history, 2, None)
+
+
 # microseconds by release; the index of the change, and the release that took it back
 TAKEN_BACK = {
     "a slowdown by the next release": ([2.0, 2.2, 2.0], 1, "2.15.0"),
@@ -84,7 +94,9 @@ TAKEN_BACK = {
 @pytest.mark.parametrize(("times", "index", "release"), TAKEN_BACK.values(), ids=TAKEN_BACK)
 def test_a_change_is_taken_back_by_the_first_release_that_is_not_worse(tmp_path, times, index, release):
     history, _ = histories(tmp_path, times)
-    assert meaning.taken_back(history, index) == release
+    step = next((step for step in history.steps if step.index == index), None)
+    taken = step and history.taken_back(step)
+    assert ("" if taken is None else history.releases[taken]) == release
 
 
 SINCE = {
@@ -108,8 +120,7 @@ def test_a_slowdown_eight_releases_ago_is_older(tmp_path):
     for index, since in ((1, OpenSince.OLDER), (2, OpenSince.RECENT)):
         folder = tmp_path / str(index)
         launch_files.write(folder, {TIME: {release: 2.0 if place >= index else 1.8 for place, release in enumerate(releases)}})
-        results = sorted(launch_files.load(folder), key=lambda result: releases.index(result.version))
-        history = case_history.joined([results], NO_RULES)[launch_files.case(TIME)]
+        history = case_history.over(launch_files.load(folder))[launch_files.case(TIME)]
         assert meaning.open_since(case_history.standing(history), None) is since
 
 
@@ -133,8 +144,7 @@ def test_no_planted_slowdown_of_ten_percent_is_back(tmp_path):
 
     def back() -> tuple[int, int]:
         """Return how many cases are back, and how many are slower by 5 % and more."""
-        results = [each for each in launch_files.load(tmp_path) if each.environment == "py3.11-cuda" and each.release]
-        cases = case_history.joined([sorted(results, key=lambda each: [*map(int, each.version.split("."))])], NO_RULES)
+        cases = case_history.over(launch_files.load(tmp_path))
         timed = {case: each for case, each in cases.items() if case.spec.timed}
         newest = {case: (each, len(each.values) - 1, cases.get(counted_case(case))) for case, each in timed.items()}
         changes = [each.neighbours.get(index) for each, index, _ in newest.values()]

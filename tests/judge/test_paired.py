@@ -1,14 +1,12 @@
 """The judge tells what is there, at the published rate of false alarms, with moderated variances as limma computes them."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tensorcopy.judge import paired
 from tensorcopy.judge.paired import ALPHA, Change, CountPair, Reason, Verdict, judge
-from tensorcopy.measure import now
 from tensorcopy.results.effects import JOINED, PAIRED, within
 from tensorcopy.results.kinds import TRACKED
 
@@ -146,19 +144,6 @@ def test_an_outlier_of_one_launch_is_no_change_by_way_of_others():
     logs[:4, 18], logs[4:, 17] = NAN, NAN
     logs[6, 18] += np.log(2)
     assert {change.verdict for change in changes(logs, 17, 18).values()} <= {Verdict.UNCHANGED, Verdict.UNKNOWN}
-
-
-def at_looks(logs, looks, alpha):
-    """Return the changes after as many looks as the cases of these launches need."""
-    seen = np.full_like(logs, NAN)
-
-    def take(look, undecided):
-        cases = undecided or range(logs.shape[2])
-        for number in range(int((~np.isnan(seen)).any(axis=(1, 2)).sum()), look):
-            seen[number][:, cases] = logs[number][:, cases]
-        return True
-
-    return now.judge(looks, take, lambda: SimpleNamespace(changes=changes(seen, alpha=alpha))).changes.values()
 
 
 def test_few_cases_that_do_not_change_are_called_likely():

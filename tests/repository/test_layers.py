@@ -78,7 +78,7 @@ def test_the_architecture_page_lists_the_folders_in_the_order_of_their_imports()
     assert upward == []
 
 
-SHARED = {"methods", "Cause", "Column", "Row"}  # methods are judged, observed and shown; a table has rows and columns
+SHARED = {"methods", "Column", "Row"}  # methods are judged, observed and shown; a table has rows and columns
 
 
 def test_a_name_is_that_of_one_class_and_of_one_module():
@@ -174,6 +174,6 @@ def test_texts_name_modules_that_exist():
 def test_each_folder_of_tests_is_one_of_the_package():
     """Or has what passes through several, the suites, or the repository itself; a few tests are of modules beside the folders."""
     folders = {path.parent.relative_to(ROOT / "tests").as_posix() for path in (ROOT / "tests").rglob("test_*.py")}
-    assert folders - {*FOLDERS} == {".", "benchmarks", "repository", "whole"}
+    assert folders - {*FOLDERS} == {".", "benchmarks", "browser", "repository", "whole"}
     top = [path.stem.removeprefix("test_") for path in (ROOT / "tests").glob("test_*.py")]
     assert [name for name in top if f"tensorcopy.{name}" not in MODULES] == []

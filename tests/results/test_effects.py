@@ -75,17 +75,6 @@ def test_the_interval_of_a_time_covers_the_truth_of_launches_with_other_sides():
     assert 0.93 <= coverage(many(logs)) <= 0.97
 
 
-@pytest.mark.parametrize("columns", [2, 17])
-def test_two_releases_differ_by_both_of_their_spreads(columns):
-    """That is what a step between them is judged by: of 12 launches, and whatever all releases of a launch share."""
-    random = np.random.default_rng(1)
-    logs = random.standard_normal((12, 1, 2000)) + 0.01 * random.standard_normal((12, columns, 2000))
-    first, second = (list(Column(many(logs), column).timings().values()) for column in (0, 1))
-    differences = np.log([b.seconds / a.seconds for a, b in zip(first, second)])
-    expected = np.sqrt(np.mean([a.spread**2 + b.spread**2 for a, b in zip(first, second)]))
-    assert np.std(differences) == pytest.approx(expected, rel=0.05)
-
-
 def test_one_launch_tells_no_error():
     timing = Column(effects(np.log([[1.0, 1.1]])), 0).timings()[CASE]
     assert np.isnan(timing.error)

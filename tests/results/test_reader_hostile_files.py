@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import lzma
 import re
 import shutil
@@ -18,19 +17,17 @@ from markdown_it import MarkdownIt
 
 from docs.tools import figures
 from tensorcopy import configuration
-from tensorcopy.ci import pr_comment
+from tensorcopy.ci import runners
 from tensorcopy.cli import main
 from tensorcopy.cli.arguments import results_folder
 from tensorcopy.copying import advise, recommend
 from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.projects import runners
 from tensorcopy.releases import release_table
-from tensorcopy.results import function_profiles, launches, merge, reader, suite_specs
+from tensorcopy.results import function_profiles, launches, reader, suite_specs
 from tensorcopy.site import build, facts
 from tests import launch_files
-from tests.ci.test_pr_comment import document, pair_result
 from tests.conftest import ROOT, lab_campaign
 from tests.mutations import FILE_MUTATIONS, RELEASES, kinds, mutate
 
@@ -127,9 +124,8 @@ READERS = {  # what reads each file that people write or that another program ha
     "asv.conf.json": lambda path: (configuration.paths(), configuration.web_addresses()),
     "tensorcopy.toml": declared,
     "releases.toml": lambda path: release_table.of_tables.__wrapped__(path),
-    "runners.toml": runners.load,
+    ".github/runners.toml": lambda path: runners.load(),
     "suites.toml": suite_specs.read,
-    "comparison.json": lambda path: pr_comment.section(path.parent, "", "cpu"),
     "shipped.json": lambda path: recommend.answer(advise.shipped_evidence.__wrapped__("cpu", path), REQUEST),
     "accuracy.json": lambda path: figures.accuracy(None),
     "agreement.json": lambda path: figures.agreement(None),
@@ -144,12 +140,11 @@ def test_no_mutation_of_a_configuration_or_report_raises_but_one_line(name, trie
     sources = {
         "shipped.json": advise.SHIPPED,
         "releases.toml": release_table.TABLE,
-        "runners.toml": ROOT / ".github" / name,
         "suites.toml": ROOT / "benchmarks" / name,
     }
-    written = {"tensorcopy.toml": DECLARED, "comparison.json": json.dumps(document(pair_result(None, head=["a line"])))}
+    written = {"tensorcopy.toml": DECLARED}
     folder = tmp_path / "docs" if (ROOT / "docs" / name).exists() else tmp_path
-    folder.mkdir(exist_ok=True)
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
     source = next(path for path in (sources.get(name, ROOT / name), ROOT / "docs" / name) if path.exists()) if name not in written else None
     content = source.read_bytes() if source else written[name].encode()
     for number in range(tries):
@@ -175,7 +170,7 @@ OTHER_THINGS = ("a FIFO", "a folder", "a device", "a link to itself", "a link to
         ("tensorcopy.toml", lambda path: of_folder(path.parent)),
         ("asv.conf.json", lambda path: results_folder()),
         ("releases.toml", lambda path: of_folder(path.parent)),
-        (".github/runners.toml", lambda path: runners.device_of("box")),
+        (".github/runners.toml", lambda path: runners.load()),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -195,16 +190,12 @@ def test_what_cannot_be_read_is_not_taken_for_absent(name, read, kind, tmp_path,
 
 @pytest.mark.parametrize("kind", [*OTHER_THINGS, "a link that leaves the folder", "a large file"])
 def test_nothing_but_a_file_is_read_as_functions(in_copy, kind):
-    """Reading a pipe or a device would not end; and merging refuses it too, in either place."""
+    """Reading a pipe or a device would not end."""
     in_copy()
     path = kinds(RESULTS)["profile"][0]
-    shutil.copytree(RESULTS, "other")
     FILE_MUTATIONS[kind](path)
     with pytest.raises(TensorcopyError, match=re.escape(path.name)):
         function_profiles.read(path)
-    for folder, into in ((RESULTS, Path("other")), (Path("other"), RESULTS)):
-        with pytest.raises(TensorcopyError, match=re.escape(path.name)):
-            merge.merge([folder], into)
 
 
 SHIPPED_DAMAGE = {  # what it does to a text that stays JSON

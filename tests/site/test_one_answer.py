@@ -186,7 +186,7 @@ def of_grids(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
             value, mark = cell.first("a").text, judge.mark()
             measured = next(value for value in reversed(judge.of_case.measured) if value is not None)
             fails = judge.case in judge.history.axes[0][-1].failures
-            if value != "fails" if fails else not (is_time(value, measured) or not judge.case.spec.timed):
+            if value not in ("fails", "失敗") if fails else not (is_time(value, measured) or not judge.case.spec.timed):
                 yield f"{address}: {judge.case.name} is {value}"
             if below != mark if isinstance(mark, str) else not says(re.search(r"\S+ %", below)[0], [mark - 1], 0.01):
                 yield f"{address}: {judge.case.name} has {below}"
@@ -194,6 +194,45 @@ def of_grids(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
                 yield f"{address}: {judge.case.name} is open or not"
     lost = {judge.case for judge in by_address.values()} - {case for address, case in seen if address == "history.html"}
     yield from (f"history.html: no {case.name}" for case in lost)
+
+
+def of_charts(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
+    """Yield what is wrong in the charts of the first page and the history: their titles, values and marks of changes."""
+    for history, device in [(each, device) for each in site.histories for device in each.devices]:
+        judges = [Judge(history, case) for case in history.cases if case.device == device and case.spec.timed]
+        sections = [read(files["history.html"]).by_id(f"{history.name}-{device}")]
+        sections += [read(files["index.html"]).by_id(device)] if site.answering[device] is history else []
+        for figure in [figure for section in sections for figure in section.all("figure")]:
+            columns = [str(area.first("title").children[0]).split("\n") for area in figure.all("rect")]
+            lines = [(str(each.attributes["data-line"]), each) for each in figure.all("g") if "data-line" in each.attributes]
+            found = []
+            for name, line in lines:
+                head = f"{name}: " if len(lines) > 1 else ""
+                values = {column[0]: text.removeprefix(head) for column in columns for text in column[1:] if text.startswith(head)}
+                alike = [each for each in judges if history.code(each.case) == name and is_drawn(each, values, figure)]
+                marks = [sum(each.text == mark for each in line.all("text")) for mark in "▲▼"]
+                if not any(marks == [sum(step.rises is rises for step in each.of_case.steps) for rises in (True, False)] for each in alike):
+                    yield f"{figure.first('figcaption').text}: {name}, {values}, {marks}"
+                found += alike[:1]
+            title, changes = figure.first("figcaption").text, [each.of_case.change(0, len(each.of_case.values) - 1) for each in found]
+            expected = []
+            for word in CHANGED:
+                sizes = sorted(abs(change.ratio - 1) for change in changes if change and change.verdict is word)
+                if sizes:
+                    expected += [len(sizes), *dict.fromkeys((sizes[0], sizes[-1]))]
+                if sizes and not re.search(rf"\b{len(sizes)} (of {len(found)} )?.*{word.value}", title):
+                    yield f"{title}: {sizes} {word.value}"
+                sentence = re.search(rf"([\d.]+(?: to [\d.]+)?) % {word.value}", title)
+                if bool(sizes) != bool(sentence) or (sizes and not says(sentence[1], [*dict.fromkeys((sizes[0], sizes[-1]))], 0.01)):
+                    yield f"{title}: {sizes} {word.value}"
+            if not all(column[0] in title for column in (columns[0], columns[-1])):
+                yield f"{title}: not {columns[0][0]} and {columns[-1][0]}"
+
+
+def is_drawn(judge: Judge, values: dict[str, str], figure: Element) -> bool:
+    """Return whether the values of a line are those of a case."""
+    measured = {release: value for release, value in zip(judge.of_case.releases, judge.of_case.values) if value is not None}
+    return measured.keys() == values.keys() and all(is_time(values[release], value) for release, value in measured.items())
 
 
 def of_comparisons(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
@@ -252,6 +291,9 @@ def of_comparison(history, comparison, section, in_index, address) -> Iterator[s
     wanted = {case for case, change in timed.items() if change.verdict in CHANGED or change.likely}
     if set(rows) != wanted:
         yield f"changed cases {[case.name for case in wanted ^ set(rows)]}"
+    order = [(timed[case].verdict is Verdict.FASTER, timed[case].verdict is not Verdict.SLOWER, -timed[case].factor) for case in rows]
+    if order != sorted(order):
+        yield f"order of {[case.name for case in rows]}"
     for case, row in rows.items():
         change, word = timed[case], row["time"].text
         if not word.startswith(comparisons.word(change)) or ("back to" in word) != (case in back) or change.acknowledged not in word:
@@ -272,6 +314,9 @@ def of_comparison(history, comparison, section, in_index, address) -> Iterator[s
         change = timed[case]
         if change.interval and not says(cell.first("a").text, [change.ratio - 1, (change.interval[1] - change.interval[0]) / 2], 0.01):
             yield f"{case.name} {cell.text}"
+        work = cell.all("small")[0].text if cell.all("small") else ""
+        if not is_change(work, [change.count.ratio]) if change.count and change.count.changed else work:
+            yield f"{case.name}: {work} instructions"
         if cell.attributes["class"] != ("likely" if change.likely else change.verdict.value):
             yield f"{case.name} {cell.attributes}"
 
@@ -292,6 +337,10 @@ def of_open_cases(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
             until = next((place for place, each in enumerate(following) if each.tag == "h3"), len(following))
             for row in [row for each in following[:until] if each.matches("table", "fit") for row in table(each)]:
                 shown["#".join(target("regressions.html", row["case"].href))] = since, row
+            for row in [row for each in following[:until] if each.matches("table", "stack") for row in table(each)]:
+                yield from (
+                    f"{device}, {row['method'].text}: {fault}" for fault in of_open_method(history, device, since, expected.values(), row)
+                )
         if {address: since for address, (since, _) in shown.items()} != {address: judge.since for address, judge in expected.items()}:
             yield f"{device}: open cases"
         for address, (_, row) in shown.items():
@@ -317,9 +366,31 @@ def of_open_cases(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
             yield f"{device}: feed"
 
 
+def of_open_method(history, device, since, judges, row) -> Iterator[str]:
+    """Yield what is wrong in the row of a method that is slower: its largest slowdown and cost over all of its cases."""
+    own = [judge for judge in judges if judge.since is since and history.code(judge.case) == row["method"].text]
+    steps = [(step, judge) for judge in own for step in judge.standing.open]
+    if since is OpenSince.NEW:
+        steps = [each for each in steps if each[0].index == each[1].standing.newest]
+    text = row["biggest single slowdown"].text
+    if steps:
+        step, judge = max(steps, key=lambda each: each[0].ratio)
+        if not says(text, [step.ratio - 1, *(end - 1 for end in step.interval or ())], 0.01):
+            yield text
+        if row["with torch"].text != judge.of_case.releases[step.index]:
+            yield row["with torch"].text
+    elif "crept up" not in text:
+        yield text
+    worst = max(judge.standing.ratio for judge in own)
+    if int(row["cases"].text) != len(own):
+        yield row["cases"].text
+    if not re.match(r"\+[\d.]+ %", cost := row["compared with its fastest"].text) or not is_change(re.match(r"\S+ %", cost)[0], [worst]):
+        yield cost
+
+
 def differences(site: facts.Site, files: dict[str, str]) -> list[str]:
     """Return where the files of a site say anything else than the judge."""
-    return [fault for of in (of_cases, of_grids, of_comparisons, of_open_cases) for fault in of(site, files)]
+    return [fault for of in (of_cases, of_grids, of_charts, of_comparisons, of_open_cases) for fault in of(site, files)]
 
 
 @pytest.fixture(scope="module")
@@ -356,6 +427,10 @@ SPOILED = {  # a file, what is replaced there first, and by what: a number, a ve
     "JSON": ("data/box/cpu/tensor.json", r'"launches":\[2', '"launches":[3'),
     "grid of the first page": ("index.html", r">2\.(\d+ µs)", r">3.\1"),
     "grid of the history": ("history.html", r'<small class="slower">\+10', '<small class="slower">+11'),
+    "title of a chart": ("history.html", r"(<figcaption>.*?)[\d.]+(\u202f% slower)", r"\g<1>1.5\2"),
+    "value of a chart": ("index.html", r"(<title>2\.15\.0\n[^:]*: )\d+", r"\g<1>999"),
+    "mark of a chart": ("history.html", r"▲", "▼"),
+    "largest slowdown": ("regressions.html", r'<b class="slower">\+\d+', '<b class="slower">+77'),
     "tally": ("compare/2.14.1..2.15.0.html", r'(<p class="tally">.*?)\d slower', r"\g<1>9 slower"),
     "row of a comparison": ("compare/2.14.1..2.15.0.html", r">\+\d+\.(\d) to", r">+5.\1 to"),
     "cell of a comparison": ("compare/2.14.1..2.15.0.html", r"\+10(\.\d) ± 0", r"−10\1 ± 0"),

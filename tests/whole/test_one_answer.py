@@ -20,20 +20,17 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from asv.config import Config
 
-from tensorcopy.asv_plugin import comparing, projection
+from tensorcopy.asv_plugin import reading
 from tensorcopy.campaign import Campaign
-from tensorcopy.ci import pr_comment, pull_request
-from tensorcopy.ci.pull_request import PullRequest, RevisionPair
+from tensorcopy.ci import pull_request
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question, word
-from tensorcopy.judge.paired import ALPHA, Change, CountPair, Verdict
-from tensorcopy.measure import revisions
+from tensorcopy.judge.paired import ALPHA, Change, CountPair, Reason, Verdict
 from tensorcopy.results import reader, select
 from tests import launch_files
 from tests.launch_files import START
@@ -570,65 +567,33 @@ def as_csv(made: Made, run: Run) -> Output:
 
 
 def comment(made: Made, run: Run) -> Output:
-    """Read the section of a pull request's comment."""
-    comparison = made.comparison
-    old, new = (made.campaign.releases.of(side.sha) for side in (comparison.before, comparison.after))
-    assert old
-    assert new
-    names = [f"{each.version}" for each in (old, new)] if old != new else ["base", "head"]
-    shas = ["f" * 40] * 2 if old != new else ["1" * 40, "f" * 40]
-    sides = [revisions.Revision(release, "3.11", commit=sha, name=name) for release, sha, name in zip((old, new), shas, names, strict=True)]
-    pair = RevisionPair(sides[0], sides[1], comparison)
-    written = pull_request.document(PullRequest("1" * 40, "f" * 40, 8), [pair])
-    folder = made.folder / "artifact"
-    folder.mkdir(exist_ok=True)
-    (folder / pr_comment.FILE).write_bytes(msgspec.json.encode(written))
-    shown = {pr_comment.name(name): case.name for case, name in pr_comment.readable(comparison).items()}
-    output = _of_markdown(pr_comment.section(folder, "", "cpu"), shown, made.names)
-    said = {name: replace(each, work=NOT_PRINTED) for name, each in output.cases.items()}  # nothing is counted for a pull request
-    return replace(output, cases=said, fails=pull_request.exit_code([pair]) == 1)
+    """Read the summary of a pull request's job, which is also its comment."""
+    pair = pull_request.ComparedPair((), made.comparison, (), ())
+    marker, _, text = pull_request.text([pair], "cpu").partition("\n")
+    assert marker == "<!-- tensorcopy cpu -->"
+    return replace(_of_markdown(text, {name: name for name in made.names}, made.names), fails=_fails(made, pull_request.exit_code([pair])))
+
+
+def _fails(made: Made, code: int) -> bool | None:
+    """Return whether an exit code tells of a slowdown; None where it tells that a case fails now."""
+    return None if any(change.reason is Reason.FAILED_AFTER for change in made.names.values()) else code == 1
+
+
+ASV = {"factor": 1.03, "only_changed": False, "split": False, "sort": "default"}
 
 
 def asv_compare(made: Made, run: Run) -> Output:
     """Read the table of `asv compare`, with the margin of `compare`."""
     values = {"version": 1, "project": "tensorcopy", "repo": "releases.toml", "dvcs": "torch-releases", "branches": ["releases"]}
-    names = {"revision1": made.set.sides[0], "revision2": made.set.sides[1], "machine": None, "env_spec": None}
-    text = run(lambda: comparing.compare(Config.from_json({**values, "environment_type": "release"}), Namespace(**names, **ASV)))[1]
-    return Output(_of_asv(made, text))
-
-
-ASV = {"factor": 1.03, "use_stats": True, "only_changed": False, "split": False, "sort": "default"}
+    names = {"revision1": made.set.sides[0], "revision2": made.set.sides[1], "machine": None}
+    text = run(lambda: reading.compare(Config.from_json({**values, "environment_type": "release"}), Namespace(**names, **ASV)))[1]
+    return Output(_lines_of(made, text), (), counts_of(text))
 
 
 def asv_continuous(made: Made, run: Run) -> Output:
-    """Read the table of `asv continuous`, and what its exit code follows from."""
-    launches = reader.load_results(made.folder / "results", made.campaign.releases).launches
-    rows = comparing._lines(made.comparison, launches, "", Namespace(**ASV), "")
-    text = run(lambda: comparing._print_changes(rows, (("a" * 40, "A"), ("b" * 40, "B")), Namespace(**ASV)))[1]
-    fails_now = any(row.mark == "!" for row in rows)
-    return Output(_of_asv(made, text), fails=None if fails_now else comparing._summary(rows)[0])
-
-
-MARKS = {
-    **{"+": ("slower",), "-": ("faster",), "!": ("unknown",), "?": ("unknown", *LIKELY)},
-    **{" ": ("unchanged", "equal"), "^": ("higher",), "v": ("lower",)},
-}
-
-
-def _of_asv(made: Made, text: str) -> dict[str, Said]:
-    """Read asv's table."""
-    launches = reader.load_results(made.folder / "results", made.campaign.releases).launches
-    names, said = {text: case.name for case, text in projection.names(launches).items()}, {}
-    assert ("Ratio (95 % interval)" in text) is any(change.interval for change in made.names.values())
-    for mark, ratio, last in re.findall(r"^\| ([+!?^v -]) +\|[^|]*\|[^|]*\| ~?(\S.*?) +\| (\S.*?) +\|$", text, re.MULTILINE):
-        name, _, accepted = last.partition("; accepted: ")
-        verdicts = MARKS[mark]
-        found = re.fullmatch(r"([\d.]+)(?: \(([\d.]+) to ([\d.]+)\))?", ratio)
-        interval = (number(found[2]), number(found[3])) if found and found[2] else None
-        is_timed = made.names[names[name]].timed
-        ratio = number(found[1]) if found else None
-        said[names[name]] = Said(verdicts, ratio, interval if is_timed else NOT_PRINTED, accepted=accepted)
-    return said
+    """Read the table of `asv continuous`, and its exit code."""
+    code, text = run(lambda: reading.print_comparison(made.comparison, Namespace(**ASV)))
+    return Output(_lines_of(made, text), (), counts_of(text), _fails(made, code))
 
 
 def history(made: Made, run: Run) -> Output:

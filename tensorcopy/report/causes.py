@@ -11,7 +11,7 @@ from tensorcopy.campaign import VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons, function_changes
 from tensorcopy.judge.comparisons import Question, word
-from tensorcopy.judge.function_changes import FunctionChange, GroupChange, ProfileDifference
+from tensorcopy.judge.function_changes import FunctionChange, ProfileDifference
 from tensorcopy.judge.paired import Change, Verdict
 from tensorcopy.numbers import counted, duration, level, number, percent, signed, signed_interval, signed_percent
 from tensorcopy.report.comparison import side
@@ -19,9 +19,6 @@ from tensorcopy.report.table import Report, ReportColumn, ReportSection, data
 from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case, only_match
 from tensorcopy.results.select import SelectedPair
-
-GROUPS_IN_A_SENTENCE = 4
-LARGE = 0.05  # share of the difference; a smaller group is only counted in a sentence
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,7 @@ def selected(cases: dict[str, list[Case]], pattern: str) -> str:
 
 def report(pair: SelectedPair, name: str, case: Case | None, time: Change | None, difference: ProfileDifference) -> Report:
     """Return the report of a profiled case."""
-    method = name.split()[0]
+    method, before, after = name.split()[0], difference.before, difference.after
     method_row = pair.after.methods.get(method) or pair.before.methods.get(method) or {}
     code = method_row.get("code", method)
     labels = comparisons.labels(pair.before, pair.after)
@@ -110,14 +107,10 @@ def report(pair: SelectedPair, name: str, case: Case | None, time: Change | None
             "code": code,
             "before": {"sha": pair.before.sha, **side(pair.before)},
             "after": {"sha": pair.after.sha, **side(pair.after)},
-            "instructions": {
-                "before": difference.before.instructions,
-                "after": difference.after.instructions,
-                "difference": difference.total,
-            },
+            "instructions": {"before": before.instructions, "after": after.instructions, "difference": difference.total},
             "changed": difference.changed,
             "only_the_clock": bool(only),
-            "python_calls": {"before": dict(difference.before.python), "after": dict(difference.after.python)},
+            "python_calls": {"before": dict(before.python), "after": dict(after.python)},
             "share_named": difference.share_named,
             "unnamed": difference.unnamed,
             "groups": data(COLUMNS[2:5], (FunctionRow("", each.group, each.before, each.after) for each in difference.groups)),
@@ -151,51 +144,18 @@ def parts(difference: ProfileDifference) -> list[str]:
     return [f"Named: {named}. Not named: {signed(difference.unnamed)}, in {rest}."]
 
 
-# What a page says of it
-
-
 def case_text(name: str) -> str:
     """Return what a profiled case is measured on: "numel=16, float32, contiguous, requires grad"."""
     _, numel, dtype, layout, *grad = name.split()
     return ", ".join([f"numel={numel}", dtype, layout, *(["requires grad"] if grad else [])])
 
 
-def sentence(difference: ProfileDifference) -> str:
-    """Return the difference in one sentence.
-
-    "−1 642 instructions (−29.0 %): TensorImpl and metadata −604 (TensorImpl::TensorImpl 2× instead of 4×), allocator −210."
-    """
-    total = f"{signed(difference.total)} instructions ({signed_percent(difference.ratio)})"
-    if not difference.changed:
-        return f"No change: {total}, less than two counts of the same release may differ."
-    groups = _shown(difference)
-    large = [group for group in groups if abs(group.difference) >= LARGE * abs(difference.total)][:GROUPS_IN_A_SENTENCE]
-    more = f", and {counted(len(groups) - len(large), 'more group')}" if groups[len(large) :] else ""
-    return f"{total}: {', '.join(_part(difference, group) for group in large)}{more}."
-
-
-def _part(difference: ProfileDifference, group: GroupChange) -> str:
-    """Return a group's difference, with its function whose calls changed and made most of it."""
-    part = f"{group.group} {signed(group.difference)}"
-    for change in difference.calls_changed:
-        if change.group == group.group and change.difference * group.difference > 0:
-            before, after = number(change.before.calls), number(change.after.calls)
-            times = {"gained": f"new, {after}×", "lost": "gone"}.get(change.status, f"{after}× instead of {before}×")
-            return f"{part} ({'::'.join(change.function[1].split('::')[-2:])} {times})"
-    return part
-
-
 def rows(difference: ProfileDifference) -> Iterator[FunctionRow]:
     """Yield a row for each group, followed by those of its named functions; one name in several libraries has its library."""
     several = Counter(name for _, name in {change.function for change in difference.functions})
-    for group in _shown(difference):
+    for group in difference.moved:
         yield FunctionRow(group.group, group.group, group.before, group.after)
         for each in group.named:
             library, function = each.function
             name = f"{function} ({library})" if several[function] > 1 else function
             yield FunctionRow(name, group.group, each.before.own, each.after.own, each)
-
-
-def _shown(difference: ProfileDifference) -> list[GroupChange]:
-    """Return the groups of the table, which the sentence counts."""
-    return [group for group in difference.groups if group.named or abs(group.difference) >= 1]

@@ -13,9 +13,10 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import function_changes
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.releases import release_table
-from tensorcopy.report import table, why
+from tensorcopy.report import causes, table
 from tensorcopy.results import function_profiles, reader, select
 from tensorcopy.results.function_profiles import FunctionCost, Profile
+from tensorcopy.site.facts import Cause
 from tests.conftest import ROOT
 
 RESULTS = ROOT / "results"
@@ -41,7 +42,7 @@ def pair_of(before, after):
 
 @pytest.fixture(scope="module")
 def reports():
-    return {each: why.of_pair(pair_of(*each[1:]), each[0], NO_RULES) for each in PAIRS}
+    return {each: causes.of_pair(pair_of(*each[1:]), each[0], NO_RULES) for each in PAIRS}
 
 
 def number(text):
@@ -84,7 +85,9 @@ def test_the_sentence_of_a_page_has_the_largest_groups_of_the_table(reports, pai
     """With their differences, and a function whose calls changed; the others are counted."""
     sides = pair_of(*pair[1:])
     first, second = (function_profiles.profiles_of(side) for side in (sides.before, sides.after))
-    total, _, groups = why.sentence(function_changes.between(first, second, reports[pair].fields["case"])).partition(": ")
+    name = reports[pair].fields["case"]
+    cause = Cause(sides.before, sides.after, name, function_changes.between(first, second, name))
+    total, _, groups = cause.sentence.partition(": ")
     assert reports[pair].heading.endswith(total)
     rows = [(row.name, round(row.after - row.before)) for row in reports[pair].rows if row.change is None]
     said = [(name, number(size)) for name, size in re.findall(r"(?:^|, )([A-Za-z][\w -]*?) ([+−][\d\u2009]+)(?= \(|,|\.)", groups)]
@@ -101,7 +104,8 @@ def test_the_sentence_of_a_page_has_the_largest_groups_of_the_table(reports, pai
 
 def of(before, after, time=None):
     """Return the report of two profiles of a case."""
-    return why.report(pair_of("2.5.1", "2.15.0"), "detach 1 float32 contiguous", None, time, function_changes.of_profiles(before, after))
+    difference = function_changes.of_profiles(before, after)
+    return causes.report(pair_of("2.5.1", "2.15.0"), "detach 1 float32 contiguous", None, time, difference)
 
 
 def test_what_is_named_is_said_of_a_change_only():
@@ -128,7 +132,7 @@ def test_a_time_that_changed_without_the_instructions_is_told():
 def test_the_method_that_an_error_names_is_one_of_the_project():
     """Where no case matches: "detach" is none of another's."""
     with pytest.raises(TensorcopyError) as raised:
-        why.selected({"sparse_copy 1 float32 contiguous": []}, "nosuch")
+        causes.selected({"sparse_copy 1 float32 contiguous": []}, "nosuch")
     assert raised.value.next == "a method alone, such as sparse_copy, or a whole name"
 
 
