@@ -7,6 +7,7 @@ from math import exp, log
 import pytest
 
 from tensorcopy.judge import case_history, meaning
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.results.cases import counted_case
@@ -112,6 +113,20 @@ SINCE = {
 def test_an_open_case_is_as_old_as_its_last_slowdown_that_is_news(tmp_path, times, since):
     history, instructions = histories(tmp_path, times)
     assert meaning.open_since(case_history.standing(history), instructions) is since
+
+
+def test_a_case_is_slower_since_the_last_slowdown_that_no_release_took_back(tmp_path):
+    history, instructions = histories(tmp_path, [1.5, 2.0, 2.5, 2.0])
+    assert history.releases[meaning.slowdown(case_history.standing(history), instructions).index] == "2.13.0"
+
+
+def test_a_comparison_knows_what_is_back_only_of_neighbours(tmp_path):
+    """Against an earlier release, the same case may be slower for good."""
+    histories(tmp_path, [1.9, 2.0, 1.93, 2.0])
+    *earlier, newest = results = launch_files.load(tmp_path)
+    found = [meaning.between(Question(before, newest), results) for before in earlier]
+    assert [each.changes[launch_files.case(TIME)].verdict.value for each in found] == ["slower", "unchanged", "slower"]
+    assert [len(each.back) for each in found] == [0, 0, 1]
 
 
 def test_a_slowdown_eight_releases_ago_is_older(tmp_path):

@@ -266,6 +266,8 @@ def of_charts(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
                 points += [*zip(logs, heights)]
             low, high = min(points, default=(0.0, 0.0)), max(points, default=(0.0, 0.0))
             slope = (high[1] - low[1]) / (high[0] - low[0]) if high[0] > low[0] else -1.0
+            if slope < -1000:  # pixels for each unit of the logarithm: a column has 202
+                yield f"{figure.first('figcaption').text}: a change of 3 % looks large"
             if slope >= 0 or any(abs(low[1] + slope * (size - low[0]) - height) > 0.2 for size, height in points):
                 yield f"{figure.first('figcaption').text}: higher is not slower, on a logarithmic axis"
             title, changes = figure.first("figcaption").text, [each.change(0, len(each.of_case.values) - 1) for each in found]

@@ -17,7 +17,7 @@ from tests import launch_files
 from tests.conftest import ROOT, lab_campaign
 from tests.launch_files import START, observed
 from tests.site import world
-from tests.site.reading import faults, read, table
+from tests.site.reading import faults, files_in, read, table
 from tests.site.test_one_answer import differences
 from tests.site.world import ERROR, RELEASES
 
@@ -198,6 +198,9 @@ def test_this_machine_is_named_only_where_it_publishes(world_folder, tmp_path, m
         assert [heading.text for heading in data.all("h2")].count(f"{own}, this machine") == marks
         assert ("his machine" in first.text) == bool(marks)
         assert ("This machine:" in first.text) == (own == "vm")
+    files = files_in(tmp_path / "of vm")
+    assert {"methods/cpu/detach_clone.html", "methods/cpu-vm/detach_clone.html", "data/cpu-vm/detach_clone.json"} <= files.keys()
+    assert differences(world.site_of(results), files) == []
     answer = read((tmp_path / "of vm" / "index.html").read_text()).by_id("cpu").first("table.answers tr").all("small")
     costs = next(each for each in answer if each.text.startswith("This machine:"))
     assert costs.first("b").text.startswith(("2.9", "3.0")), "it takes 3 µs there"
