@@ -17,7 +17,7 @@ OUTPUTS = ROOT / ".asv/guard"
 COMMANDS = (
     *("compare 2.14.1 2.15.0", "compare 2.9.1 2.10.0 --case clone_detach", "compare 2.8.0@3.9 2.8.0@3.11"),
     *("compare 2.14.1 2.15.0 --format json", "compare 1.13.1 2.0.1 --format markdown"),
-    *("history", "history detach_clone", "why detach_clone 2.13.0 2.14.1", "list times"),
+    *("history", "history detach_clone", "why detach_clone 2.13.0 2.14.1"),
     *("advise --shipped", "advise --shipped --to numpy --requires-grad --numel 1000000"),
 )
 

@@ -117,7 +117,7 @@ def shipped_evidence(device: str, file: Path = SHIPPED) -> Evidence:
             "the shipped results cannot be read",
             got=f"{file.name}: {type(error).__name__}: {error}",
             allowed="the file of the package",
-            next="reinstall tensorcopy, or uv run python -m docs.tools.shipped in a checkout",
+            next="reinstall tensorcopy, or uv run python -m docs.tools.readme in a checkout",
         ) from error
     if device not in by_device:
         following = f"tensorcopy advise --shipped --device {next(iter(by_device))}"

@@ -27,7 +27,7 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import Change, Reason
-from tensorcopy.measure import launch, plan, sides
+from tensorcopy.measure import git, launch, plan, sides
 from tensorcopy.measure.launch import Benchmark
 from tensorcopy.measure.plan import Request, Task
 from tensorcopy.measure.process import SideFailed, shuffled, usable_cores
@@ -35,7 +35,7 @@ from tensorcopy.measure.sides import Opened, Side
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters
 from tensorcopy.results import function_profiles, histories, launches, reader, suite_specs
-from tensorcopy.results.cases import Case
+from tensorcopy.results.cases import Case, some
 from tensorcopy.results.histories import History
 from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.result import Result
@@ -191,6 +191,9 @@ def run(
     launches.require_room(of.results)
     every = {*request.sides, *filter(None, [request.reference])}
     request = of.request = _with_suites_of_the_last(of)
+    for revision in filter(None, (side.revision for side in request.sides)):
+        if pointers := git.pointers(revision.folder):
+            of.notes[f"{revision.name} has pointers of Git LFS in place of {some(pointers)}: install git-lfs, and repeat"] = None
     able = of.open(request.sides) if request.together else next(filter(None, (of.open([side]) for side in _preferred(of))), [])
     if len(able) < (len(request.sides) if request.together else 1):
         raise next(iter(of.failed.values()))
@@ -198,7 +201,8 @@ def run(
     divided, size = plan.groups(request), request.environments or len(every)
     batches = [divided] if size >= len(every) else [[group] for group in divided]
     parallel = request.parallel or _parallel(min(size, len(every)), of)
-    more = "" if request.shard != (1, 1) else "; then up to as many again of the cases that are not exact enough"
+    is_once = request.shard != (1, 1) or request.most == request.launches
+    more = "" if is_once else "; then up to as many again of the cases that are not exact enough"
     for line in plan.outlook(_tasks(of, divided), of.suites, parallel, more):
         say(line)
     try:
@@ -436,8 +440,9 @@ def is_wide(case: Case, change: Change, half: float | None) -> bool:
         return False
     if not change.interval:
         return half is not None
-    of_history = WIDE_LARGE if comparisons.kind(case)[1] == len(comparisons.KINDS) else WIDE
-    return bool((change.interval[1] / change.interval[0]) ** 0.5 - 1 > (of_history if half is None else half))
+    if half is None:
+        half = WIDE_LARGE if comparisons.kind(case)[1] == len(comparisons.KINDS) else WIDE
+    return bool((change.interval[1] / change.interval[0]) ** 0.5 - 1 > half)
 
 
 def _take_functions(of: _Run, able: Sequence[Side]) -> None:

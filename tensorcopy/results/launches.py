@@ -256,12 +256,6 @@ def shared_provenance(provenances: list[Mapping[str, Any]]) -> tuple[dict[str, A
     return shared, [{name: value for name, value in each.items() if name not in shared} for each in provenances]
 
 
-def times_of(launch: Launch) -> Hashable:
-    """Return the sides and the times of a launch, without its name: two launches never have the same."""
-    times = tuple((name, index, row.seconds) for name, suite in launch.suites.items() for index, row in suite.rows.items())
-    return tuple(side.place for side in launch.sides), times
-
-
 def write(folder: Path, launch: Launch) -> Path:
     """Create the file of a launch in the folder of its history, as a whole, with a line for each suite, and return its path.
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -150,16 +151,33 @@ def _require_alike(path: Path, launch: Launch, conditions: Conditions) -> None:
 
 
 def _require_new(path: Path, launch: Launch, seen: dict[Hashable, Path]) -> None:
-    """Raise TensorcopyError for a launch that another file has, too; seen : files by their times."""
-    first = seen.setdefault(launches.times_of(launch), path) if launch.kind == "times" else path
-    if first != path:
-        raise FileProblem(
-            f"the launch {launches.displayed(path)} is a copy",
-            path=path,
-            got=f"what {launches.displayed(first)} has",
-            allowed="launches that were taken apart: the same one twice is no evidence",
-            next="remove one of them",
-        )
+    """Raise TensorcopyError for a launch that another file has, too, perhaps with other sides, digits or without a suite.
+
+    seen : files by each value that they have. Of a suite at least two, and half of them, are equal in a copy alone: two launches never have
+    the same times. Counts are equal in many; a copy of them began at the same time, too.
+    """
+    found: dict[Hashable, list[Hashable]] = {}
+    for name, suite in launch.suites.items():
+        if len(suite.rows) == 1:  # one time may be equal by chance, and its differences between sides are not
+            ((index, row),) = suite.rows.items()
+            found[name] = [(name, index, row.seconds, *sorted(map(str, row.effects)), number) for number in range(2)]
+        else:
+            found[name] = [(name, index, row.seconds) for index, row in suite.rows.items()]
+        if launch.kind == "counts" and suite.values:
+            found[name] = [(name, launch.started, launch.sides[0].place, number, *suite.values.items()) for number in range(2)]
+    for keys in found.values():
+        firsts = Counter(first for key in keys if (first := seen.get(key)))
+        for first, number in firsts.most_common(1):
+            if number >= max(2, len(keys) / 2):
+                raise FileProblem(
+                    f"the launch {launches.displayed(path)} is a copy",
+                    path=path,
+                    got=f"what {launches.displayed(first)} has",
+                    allowed="launches that were taken apart: the same one twice is no evidence",
+                    next="remove one of them",
+                )
+    for key in (key for keys in found.values() for key in keys):
+        seen.setdefault(key, path)
 
 
 def _unknown_torch(path: Path, launch: Launch, releases: ReleaseIndex) -> list[TensorcopyError]:

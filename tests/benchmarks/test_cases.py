@@ -15,7 +15,7 @@ from asv_runner.discovery import disc_benchmarks
 from benchmarks import cases
 from tensorcopy.copying.inside import loop
 from tensorcopy.copying.inside.methods import ALTERNATIVES, COPIES, DTYPES, make_tensor
-from tensorcopy.measure import plan, side_benchmarks
+from tensorcopy.measure import launch, plan
 from tensorcopy.worker import turns
 from tests.conftest import SHIPPED
 
@@ -100,8 +100,10 @@ def test_the_shipped_launches_have_the_suites_versions(shipped_results):
 
 def test_the_shipped_launches_have_every_timed_case_of_the_cpu(shipped_results, newest):
     """`tensorcopy measure` would take those of every release again for one that they lack; so would a count of a method for CUDA alone."""
-    suites = {suite.name: suite for suite in map(side_benchmarks._kept, turns._described(str(ROOT / "benchmarks")))}
+    described = {suite.name: suite for suite in map(launch._kept, turns.Suites(str(ROOT / "benchmarks")).described)}
+    suites = plan.wanted(plan.Request(()), described, ["cpu"])
     launches = [each for each in shipped_results.launches if each.machine == SHIPPED.name]
-    assert plan.launch_counts(launches, side_benchmarks.selected(suites, "", []))[newest.place] >= 12
-    counted = side_benchmarks.selected(suites, "", [], timed=False)
-    assert [text for suite in counted.values() for text in suite.selected if "pinned" in text] == []
+    there = plan.counts(launches, suites, {})
+    timed = [text for suite in plan.of_history(suites).values() for text in suite.selected]
+    assert min(there[newest.place, text] for text in timed) >= 12
+    assert [text for suite in suites.values() if not suite.timed for text in suite.selected if "pinned" in text] == []

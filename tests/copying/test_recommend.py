@@ -8,7 +8,6 @@ import msgspec
 import pytest
 from scipy import stats
 
-from docs.tools import shipped
 from tensorcopy.copying import BASELINE, advise, recommend
 from tensorcopy.copying.recommend import CopyRequest, Evidence, Timed
 from tensorcopy.judge.methods import Word
@@ -283,10 +282,11 @@ def test_what_no_method_does_has_a_sentence_instead():
     assert in_graph.why == "Use x itself: it shares its storage and stays in the graph."
 
 
-def test_the_shipped_evidence_is_that_of_the_newest_results(shipped_results):
-    """`python -m docs.tools.shipped` writes it."""
-    for device in ("cpu", "cuda"):
-        assert recommend.of_result(shipped.newest(shipped_results.results, device), device) == advise.shipped_evidence(device)
+def test_the_shipped_evidence_is_that_of_the_newest_results(shipped_site):
+    """`python -m docs.tools.readme` writes it."""
+    assert set(shipped_site.answering) == {"cpu", "cuda"}
+    for device, history in shipped_site.answering.items():
+        assert recommend.of_result(history.newest(device), device) == advise.shipped_evidence(device)
 
 
 # of launches

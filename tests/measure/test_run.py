@@ -756,6 +756,7 @@ def test_two_commits_are_measured_with_a_torch_that_both_know(machine, tmp_path)
     table, commits, rows = tmp_path / sides.TABLE, list[str](), release_table.load()[-5:]
     table.parent.mkdir()
     run_git(tmp_path, "init", "-q")
+    (tmp_path / "weights").write_text("version https://git-lfs.github.com/spec/v1\n")
     for added in (rows[:-1], rows[-1:]):
         for each in added:
             release_table.add(each, table)
@@ -779,6 +780,7 @@ def test_two_commits_are_measured_with_a_torch_that_both_know(machine, tmp_path)
         request = Request(tuple(chosen), launches=4, most=4, together=True, counts=None, folder=run.revisions_folder(paths))
         outcome = run.run(request, shipped(), paths)
         assert "base runs its own suites: new: ImportError: no new" in outcome.notes
+        assert "head has pointers of Git LFS in place of weights: install git-lfs, and repeat" in outcome.notes
         comparison = run.compared(request, shipped(), paths, 0.02)
     assert [each.revision for each in comparison.sides] == commits[::-1]
     assert {case.name: change.launches for case, change in comparison.changes.items() if change.timed} == {

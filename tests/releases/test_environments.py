@@ -92,7 +92,8 @@ def test_a_package_is_built_anew_when_its_files_change(monkeypatch, tmp_path):
         environments.install(tmp_path / ".asv", NEW, "3.11", "cuda", campaign.read(tmp_path))
         program = f"from tensorcopy.worker import packages; import lab; print(lab.VALUE, packages.installed({[str(tmp_path)]}))"
         command = [uv.interpreter(environment), "-c", program]
-        printed = subprocess.run(command, cwd=tmp_path / ".asv", check=True, capture_output=True, text=True).stdout
+        variables = {**os.environ, "PYTHONPATH": str(interpreters.package_folder(tmp_path / ".asv"))}
+        printed = subprocess.run(command, cwd=tmp_path / ".asv", check=True, capture_output=True, text=True, env=variables).stdout
         value, _, provenance = printed.strip().partition(" ")
         seen.append((int(value), (environment / "complete").stat().st_mtime_ns, ast.literal_eval(provenance)["requires"]["lab"]))
         (tmp_path / written).parent.mkdir(parents=True, exist_ok=True)

@@ -63,7 +63,7 @@ def test_lines_fit_a_terminal():
 
 
 def test_every_command_that_a_document_names_exists():
-    """In a sentence, with its options: `tensorcopy merge FOLDER`."""
+    """In a sentence, with its options: `tensorcopy measure NEW`."""
     commands = {command.words: command for command in walk.commands()}
     named = [(name, code) for name in DOCUMENTS for code in re.findall(r"`(?:uv run )?tensorcopy ([a-z][^`\n]*)`", text_of(name))]
     assert len(named) > 15

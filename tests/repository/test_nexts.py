@@ -234,7 +234,7 @@ def test_each_next_can_be_typed():
     [
         "tensorcopy why without --machine shows it",
         "copy a name from tensorcopy compare",
-        "tensorcopy list releases --device xpu",
+        "tensorcopy measure --device tpu",
         "asv continuous --faktor 2",
         "git checkout --nope x",
         "uv python instal 3.12",

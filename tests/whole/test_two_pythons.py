@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorcopy.measure.plan import REFERENCE
+from tensorcopy.measure.sides import REFERENCE
 from tensorcopy.releases import release_table
 from tensorcopy.results import launches
 from tests.conftest import NEWEST_SHIPPED, OLDEST_SHIPPED, installed, link_environments
