@@ -117,9 +117,10 @@ def test_holm_counts_the_cases_of_one_device(tmp_path):
     deviation = (sum((each - middle) ** 2 for each in steps) / 11) ** 0.5
     after = [exp(0.05 + 0.055 * (each - middle) / deviation) for each in steps]
     cases = {"copies.BySize.time_copy clone_detach 128": {RELEASES[-2]: [1.0] * 12, RELEASES[-1]: after}}
-    cases["copies.BySize.time_copy detach_clone 128"] = {RELEASES[-2]: [1.0] * 12, RELEASES[-1]: [1.0] * 12}
+    unchanged = dict.fromkeys(RELEASES[-2:], [1.0 + place / 100 for place in range(12)])
+    cases["copies.BySize.time_copy detach_clone 128"] = unchanged
     for place in range(8):
-        cases[f"copies.Throughput.time_copy detach_clone {2**place} cuda"] = {RELEASES[-2]: [8.0] * 12, RELEASES[-1]: [8.0] * 12}
+        cases[f"copies.Throughput.time_copy detach_clone {2**place} cuda"] = unchanged
     launch_files.write(tmp_path, cases, **CARD)
     before, newest = launch_files.load(tmp_path, *RELEASES[-2:])
     change = comparisons.between(Question(before, newest)).changes[launch_files.case("copies.BySize.time_copy clone_detach 128")]
