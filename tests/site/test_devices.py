@@ -117,7 +117,7 @@ def test_holm_counts_the_cases_of_one_device(tmp_path):
     deviation = (sum((each - middle) ** 2 for each in steps) / 11) ** 0.5
     after = [exp(0.05 + 0.055 * (each - middle) / deviation) for each in steps]
     cases = {"copies.BySize.time_copy clone_detach 128": {RELEASES[-2]: [1.0] * 12, RELEASES[-1]: after}}
-    unchanged = dict.fromkeys(RELEASES[-2:], [1.0 + place / 100 for place in range(12)])
+    unchanged = {release: [1.0 + place / 100 for place in range(12)] for release in RELEASES[-2:]}
     cases["copies.BySize.time_copy detach_clone 128"] = unchanged
     for place in range(8):
         cases[f"copies.Throughput.time_copy detach_clone {2**place} cuda"] = unchanged
