@@ -200,6 +200,13 @@ def suites() -> dict[str, Any]:
     return tomllib.loads((ROOT / "benchmarks" / "suites.toml").read_text(encoding="utf-8"))
 
 
+@lru_cache
+def releases() -> dict[str, str]:
+    """Return the version of each SHA, in order."""
+    rows = tomllib.loads((ROOT / "tensorcopy" / "releases.toml").read_text(encoding="utf-8"))["release"]
+    return {row["sha"]: row["version"] for row in sorted(rows, key=lambda row: [int(part) for part in row["version"].split(".")])}
+
+
 def is_compared(suite: str) -> bool:
     """Return whether torch can change the times of a suite, and not only its newest release is timed."""
     module, name, function = suite.split(".")

@@ -1,6 +1,6 @@
 """NVIDIA GPUs, read through NVIDIA's management library (NVML): clocks, limits, modes, load and processes.
 
-`properties` describes the device that torch measures, for the provenance; `visible_gpus` those that CUDA sees, by which releases are chosen.
+`properties` describes the device that torch measures, for the provenance; `visible_gpus` those that CUDA sees, which select releases.
 The library comes with the driver; pynvml calls it.
 """
 

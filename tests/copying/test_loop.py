@@ -189,14 +189,13 @@ def test_loops_take_turns(now):
 NEW_PAGES = """
 import os, sys, torch
 from pathlib import Path
-from asv_runner.discovery import disc_benchmarks
-from tensorcopy.worker.turns import RequestHandler, page_faults
+from tensorcopy.worker.turns import Fork, Suites, page_faults
 
-for _ in disc_benchmarks("benchmarks"):
-    pass
+suites = Suites("benchmarks")
 for _ in range(4):
     if os.fork() == 0:
-        timed = RequestHandler(Path("benchmarks"), sys.stdin, 1)._loop("copies.BySize.time_copy", CASE)
+        fork = Fork(suites, Path("."))
+        timed = fork._loop(fork._benchmark("copies.BySize.time_copy", CASE))
         timed.calibrate()
         for _ in range(6):
             timed.move()

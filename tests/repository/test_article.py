@@ -16,9 +16,9 @@ from scipy import stats
 from docs.tools import article
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.site import facts
-from tests import recompute
+from tests import recomputed
 from tests.conftest import ROOT
-from tests.recompute import Machine
+from tests.recomputed import History
 
 ARTICLE = (ROOT / "docs/article.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -43,7 +43,7 @@ def observed(history):
         document = json.loads(path.read_text(encoding="utf-8"))
         for device, values in document.get("article", {}).items():
             for side in document["sides"]:
-                found[device][recompute.releases()[side["sha"]]].add((values["hold"], values["statements"]))
+                found[device][recomputed.releases()[side["sha"]]].add((values["hold"], values["statements"]))
     return found
 
 
@@ -102,12 +102,12 @@ def test_the_code_in_a_table_prints_what_stands_beside_it(part):
 
 @cache
 def machine(name):
-    return Machine(ROOT / "results" / name)
+    return History(ROOT / "results" / name)
 
 
 def newest(of):
     """Return the place of the newest release."""
-    order = [*recompute.releases()]
+    order = [*recomputed.releases()]
     return max(of.places, key=lambda place: order.index(place[0]))
 
 
@@ -241,7 +241,7 @@ def peaks(name, suite, device):
             method, numel, on = cases[int(index)]
             assert numel == str(2**20)
             if on == device:
-                found[method][f"{value / 2**20:g}"].add(recompute.releases()[document["sides"][0]["sha"]])
+                found[method][f"{value / 2**20:g}"].add(recomputed.releases()[document["sides"][0]["sha"]])
     return found
 
 

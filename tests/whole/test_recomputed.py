@@ -1,46 +1,87 @@
-"""What is printed of the shipped results follows from their launch files, by other means than the program's."""
+"""What is published of the shipped results follows from their launch files, by other means than the program's."""
 
+import csv
+import json
 from collections import Counter
-from dataclasses import replace
+from functools import cache
 
 import pytest
 
-from tests import recompute
-from tests.conftest import ROOT, SHIPPED
+from tests.conftest import ROOT, SHIPPED, SHIPPED_GPU
+from tests.recomputed import History, is_compared, name_of, releases
 
 pytestmark = pytest.mark.slow
 
-LEAST = {  # numbers that are recomputed, at least
-    "verdicts": 8000,
-    "times": 6000,
-    "changes": 6000,
-    "decided changes, by comparison": 1500,
-    "other changes, by comparison": 1,
-    "decided changes, by older Python": 80,
-    "open regressions": 50,
-    "comparisons on pages": 45,
-}
+# with the folders of their JSON
+NAMES = {SHIPPED.name: "cpu", f"{SHIPPED.name}-py3.9": f"cpu-{SHIPPED.name}-py3.9", SHIPPED_GPU.name: "cuda"}
+LEAST = {"times": 9_000, "changes": 8_000, "slower": 400, "faster": 900}  # numbers that are recomputed, at least
+WORDS = ("slower", "faster", "unchanged", "unknown")
 
 
-def test_every_number_follows_from_the_launches(published_site, monkeypatch):
-    """Verdicts, sizes, intervals and p-values of neighbours, times, changes, open regressions and the counts of each comparison's page."""
-    monkeypatch.chdir(ROOT)  # of the commands
-    lines, checked = recompute.differences(published_site)
-    assert lines == []
-    assert {what: number for what, number in LEAST.items() if checked[what] < number} == {}
+@cache
+def of_files(name):
+    """Return by release and case the time, and the ratio, the ends of its interval and the verdict against the release before it.
+
+    That is the newest earlier release of the history's own environment that met it.
+    """
+    own, order = History(ROOT / "results" / name), [*releases()]
+    compared = cache(own.compared)
+    environments = Counter(place[1] for place in own.places)
+    places = sorted((each for each in own.places if each[1] == environments.most_common(1)[0][0]), key=lambda each: order.index(each[0]))
+    found = {}
+    for case in (case for case in own.logs if is_compared(case[0])):
+        measured = [place for place in places if (place, case) in own.times]
+        for index, place in enumerate(measured):
+            earlier = next((each for each in reversed(measured[:index]) if case in compared(each, place)), None)
+            judged = compared(earlier, place)[case] if earlier else None
+            numbers = (judged.ratio, *judged.interval) if judged and judged.interval else ()
+            found[releases()[place[0]], name_of(case)] = own.times[place, case], numbers, judged.verdict if judged else ""
+    return found
 
 
-def test_another_number_is_found(published_site):
-    """A change, an end of an interval, and a verdict that are not those of the launches."""
-    machine = recompute.machine_in(SHIPPED)
-    rows = recompute.data_of(published_site, machine)
-    first, second, third, *_ = (key for key, row in rows.items() if row.verdict == "slower")
-    assert [*recompute.of_data(machine, rows, Counter())] == []
-    for key, fields in (
-        (first, {"change": rows[first].change + 0.2}),
-        (second, {"interval": (rows[second].interval[0], rows[second].interval[1] + 0.2)}),
-        (third, {"verdict": ""}),
-    ):
-        found = [*recompute.of_data(machine, {**rows, key: replace(rows[key], **fields)}, Counter())]
-        assert found  # a change of the newer Python that is gone is one of the older Python only, too
-        assert [line for line in found if key[2] not in line] == []
+def rows(site, name):
+    with (site / "data" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return {(row["torch"], row["case"]): row for row in csv.DictReader(file)}
+
+
+def differences(expected, printed):
+    """Return the releases and cases of which another number or verdict is printed."""
+    return [
+        key
+        for key, (seconds, numbers, verdict) in expected.items()
+        if (row := printed.get(key)) is None
+        or float(row["value"]) != pytest.approx(seconds, rel=1e-4)
+        or [float(row[end]) for end in ("ratio", "low", "high") if row[end]] != pytest.approx(numbers, rel=1e-4)
+        or row["verdict"] != verdict
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_number_follows_from_the_launches(published_site, name):
+    """Times, changes, the ends of their intervals and verdicts in the CSV; the JSON of each method has the same."""
+    expected, printed = of_files(name), rows(published_site, name)
+    assert differences(expected, printed) == []
+    checked = Counter(verdict for _, _, verdict in expected.values())
+    assert set(checked) <= {*WORDS, ""}
+    again = {}
+    for path in (published_site / "data" / NAMES[name]).glob("*.json"):
+        for case, of_case in json.loads(path.read_text(encoding="utf-8")).items():
+            again |= {(row["torch"], case): row for row in of_case}
+    assert again.keys() == printed.keys()
+    for key, row in again.items():
+        fields = [field for field in ("value", "ratio", "low", "high") if field in row]
+        assert [float(printed[key][field]) for field in fields] == pytest.approx([row[field] for field in fields], rel=1e-4), key
+
+
+def test_enough_is_recomputed():
+    """In all histories."""
+    every = [row for name in NAMES for row in of_files(name).values()]
+    checked = Counter(verdict for _, _, verdict in every) + Counter(times=len(every), changes=sum(bool(numbers) for _, numbers, _ in every))
+    assert {what: checked[what] for what, least in LEAST.items() if checked[what] < least} == {}
+
+
+@pytest.mark.parametrize(("field", "text"), [("value", "1e-06"), ("ratio", "1.5"), ("high", "1.5"), ("verdict", "faster")])
+def test_another_number_is_found(published_site, field, text):
+    expected, printed = of_files(SHIPPED.name), rows(published_site, SHIPPED.name)
+    key = next(key for key, (_, _, verdict) in expected.items() if verdict == "slower")
+    assert differences(expected, {**printed, key: {**printed[key], field: text}}) == [key]
