@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
@@ -103,7 +103,7 @@ class ReleaseIndex(tuple[Release, ...]):
             if row.version == (patches[-1] if patches else version) or (len(name) >= 7 and row.sha.startswith(name)):
                 return row
         following = "name one of these"
-        with suppress(InvalidVersion):
+        with suppress(ValueError):
             asked = Version(version)
             if not self or asked > Version(self[0].version):  # an older one cannot be added: it is probably of a project
                 following = f"tensorcopy measure --add-release {asked}"
