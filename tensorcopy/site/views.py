@@ -310,7 +310,10 @@ def _why(history: ShownHistory, case: Case, index: int) -> Values:
     cause = history.cause(case, second)
     is_same = text == "same instructions"
     return {
-        "instructions": f"{text}: probably the layout of the binary" if is_same else text,
+        "instructions": f"{text}: probably the layout of the binary"
+        if is_same
+        else text.replace("not counted", "instructions not counted"),
+        "other": dict(case.parameters).get("requires_grad") == "True",  # functions were counted without grad
         "functions": cause.sentence if cause and cause.difference.changed and not is_same else "",
         "profiled": (cause.before.version, cause.after.version) if cause else None,
         "address": f"{history.page_of(history.subject(case), case.device)}#{_cause_anchor(cause)}"
@@ -381,6 +384,8 @@ def _open_row(history: ShownHistory, method: OpenMethod) -> Values:
         "code": history.code(case),
         "device": case.device,
         "address": history.address(of_case.case),
+        "worst": history.address(case),
+        "since": method.cases[0].release,
         "anchor": facts.identifier(f"{history.subject(case)}-{case.device}-{method.since.name.lower()}"),
         "line": spark(worst.history.values, worst.best or 0),
         "release": slowed.release,

@@ -260,7 +260,11 @@ QUESTIONS = {  # by question and device: the page that answers it, one click awa
     ),
     "what did 2.15 change": (PAIR, r"CPU .* 14 back to an earlier level · 11 faster", r"CUDA .* 0 slower · 0 faster"),
     "is anything slower now": ("index.html", r"Slower than it was\? \S+ \+\d+", r"Slower than it was\? No case is significantly slower"),
-    "since when": ("index.html", r"Slower than it was\? .*? since \d+\.\d+\.\d+", r"No case is significantly slower with 2\.15\.0"),
+    "since when": (
+        "index.html",
+        r"Slower than it was\? .*? against \d+\.\d+\.\d+, last slowdown with \d+\.\d+\.\d+",
+        r"No case is significantly slower with 2\.15\.0",
+    ),
     "how sure": ("index.html", r"12 to 30 launches of each release in turns", r"3 to 4 launches of each release in turns"),
     "why": ("regressions.html", r"CPU .*% instructions why", r"CUDA .*No case takes significantly longer"),
     "what does it share": (
