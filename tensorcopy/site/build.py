@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -95,10 +96,16 @@ def write(content: Site, html_dir: Path, root: str = "") -> None:
     root : the address of the site, "" where it is unknown
     """
     shutil.copytree(STATIC, html_dir, dirs_exist_ok=True)
-    for address, text in files(content, root):
-        path = html_dir / address
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(CONTROL.sub("\ufffd", text), encoding="utf-8")
+    collects = gc.isenabled()
+    gc.disable()  # nearly all that a site is made of lasts until it is written: an eighth of the time
+    try:
+        for address, text in files(content, root):
+            path = html_dir / address
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(CONTROL.sub("\ufffd", text), encoding="utf-8")
+    finally:
+        if collects:
+            gc.enable()
 
 
 def files(content: Site, root: str = "") -> Iterator[tuple[str, str]]:

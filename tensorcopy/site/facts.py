@@ -154,6 +154,15 @@ class ShownHistory:
 
     def rows(self, case: Case) -> list[dict[str, Any]]:
         """Return a case with each release, the oldest first, as numbers: its value, the change from the release before, its launches."""
+        if case not in self._rows:
+            self._rows[case] = self._rows_of(case)
+        return self._rows[case]
+
+    @cached_property
+    def _rows(self) -> dict[Case, list[dict[str, Any]]]:
+        return {}  # a page, the CSV and the JSON ask for the same
+
+    def _rows_of(self, case: Case) -> list[dict[str, Any]]:
         of_case, counts = self.cases[case], self.instructions(case)
         steps = {step.index: step for step in of_case.steps}
         of_counts = {counts.releases[step.index]: step for step in counts.steps} if counts else {}
