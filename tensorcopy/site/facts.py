@@ -43,7 +43,7 @@ SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 GROUPS, LARGE = 4, 0.05  # groups that a sentence names at most, and the share of the difference from which on it does
 LONGEST = 100  # characters of a name in an address: a disk takes 255 bytes
-NOT_COUNTED, NOT_PROFILED = "not counted", "not profiled"
+NOT_COUNTED, SAME = "not counted", "same instructions"
 
 
 @dataclass(frozen=True)
@@ -288,7 +288,7 @@ def step_text(case: Case, step: Step) -> str:
 def _instructions_text(ratio: float | None) -> str:
     if ratio is None:
         return NOT_COUNTED
-    return "same instructions" if meaning.are_same(ratio) else f"{signed_percent(ratio)} instructions"
+    return SAME if meaning.are_same(ratio) else f"{signed_percent(ratio)} instructions"
 
 
 @dataclass(frozen=True)

@@ -308,11 +308,10 @@ def _why(history: ShownHistory, case: Case, index: int) -> Values:
     first, second = of_case.releases[of_case.before(index)], of_case.releases[index]
     text = history.instructions_text(case, first, second)
     cause = history.cause(case, second)
-    is_same = text == "same instructions"
+    is_same = text == facts.SAME
+    told_as = {facts.SAME: f"{facts.SAME}: probably the layout of the binary", facts.NOT_COUNTED: "instructions not counted"}
     return {
-        "instructions": f"{text}: probably the layout of the binary"
-        if is_same
-        else text.replace("not counted", "instructions not counted"),
+        "instructions": told_as.get(text, text),
         "other": dict(case.parameters).get("requires_grad") == "True",  # functions were counted without grad
         "functions": cause.sentence if cause and cause.difference.changed and not is_same else "",
         "profiled": (cause.before.version, cause.after.version) if cause else None,

@@ -12,7 +12,7 @@ import pytest
 
 from tensorcopy.campaign import VerdictRules
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.site import build
+from tensorcopy.site import build, views
 from tests import launch_files
 from tests.conftest import ROOT, lab_campaign
 from tests.launch_files import START, observed
@@ -98,6 +98,30 @@ def test_a_feed_is_shown_once_by_a_reader(world_files, world_folder, tmp_path):
 
 
 # what a change means
+
+
+def test_the_first_page_names_the_case_and_the_release_that_its_cost_is_against(world_site, world_files):
+    """Of each method the case with the largest cost, which the link leads to; and its last slowdown that stays."""
+    (part,) = re.findall(r'id="cpu".*?<b>Slower than it was\?</b>(.*?)</p>', world_files["index.html"], re.DOTALL)
+    history = world_site.answering["cpu"]
+    shown = re.findall(r'href="([^"]+)".*?([+][\d.]+).*?against ([\d.]+\d)(?:, last slowdown with ([\d.]+\d))?', part, re.DOTALL)
+    assert len(shown) == 2
+    for address, cost, best, since in shown:
+        of_method = [each for each in history.open.values() if history.address(each.case).partition("#")[0] == address.partition("#")[0]]
+        worst = max(of_method, key=lambda each: each.standing.ratio)
+        assert history.address(worst.case) == address
+        assert float(cost) == pytest.approx(100 * (worst.standing.ratio - 1), abs=0.06)
+        assert best == worst.standing.best_release
+        assert since == worst.release
+    assert any(since for *_, since in shown)
+
+
+def test_functions_that_were_counted_without_grad_say_so_beside_a_case_with_it(world_site):
+    """A case that requires grad has other instructions."""
+    history = world_site.answering["cpu"]
+    told = {case.name: views._why(history, case, step.index)["other"] for case, each in history.cases.items() for step in each.steps}
+    told |= {case.name: views._why(history, case, 1)["other"] for case in history.cases if "requires_grad=True" in case.name}
+    assert {name for name, other in told.items() if other} == {name for name in told if "requires_grad=True" in name} != set()
 
 
 def test_a_slowdown_that_is_back_is_no_news(world_files):
