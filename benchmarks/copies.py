@@ -1,33 +1,36 @@
-"""Five ways to copy a tensor, by size, graph, layout, dtype and device."""
+"""Ways to copy a tensor, by size, graph, layout, dtype and device."""
 
 from tensorcopy.copying import LAYOUTS
-from tensorcopy.copying.inside.methods import COPIES, DTYPES
+from tensorcopy.copying.inside.methods import COPIES, DTYPES, METHODS
 from tensorcopy.worker.devices import ACCELERATORS
 
 from .cases import NUMELS, ON_DEVICE, Suite, case
 
 
+BY_SIZE = [*COPIES, "clone"]  # which is recommended where the graph is kept
+
+
 class BySize(Suite):
     """Dispatch dominates up to 2^14 elements, memory at 2^20, page faults at 2^24."""
 
-    params = [list(COPIES), NUMELS]
+    params = [BY_SIZE, NUMELS]
     param_names = ["method", "numel"]
 
     def time_copy(self, method, numel):
-        self.time(case(COPIES[method], numel))
+        self.time(case(METHODS[method], numel))
 
 
 class ByGrad(Suite):
-    """`empty_like().copy_()` stays in the graph, which costs time.
+    """`clone()` and `empty_like().copy_()` stay in the graph, which costs time.
 
     BySize has the same cases without grad.
     """
 
-    params = [list(COPIES), NUMELS, [True]]
+    params = [BY_SIZE, NUMELS, [True]]
     param_names = ["method", "numel", "requires_grad"]
 
     def time_copy(self, method, numel, requires_grad):
-        self.time(case(COPIES[method], numel, requires_grad=requires_grad))
+        self.time(case(METHODS[method], numel, requires_grad=requires_grad))
 
 
 class ByLayout(Suite):

@@ -6,6 +6,7 @@ All are counted in one process per release, which takes a minute or two; skipped
 from tensorcopy.copying import LAYOUTS
 from tensorcopy.copying.inside import instruction_count
 from tensorcopy.copying.inside.instruction_count import (
+    BY_SIZE,
     COPIED,
     DTYPE_NUMELS,
     LAYOUT_NUMELS,
@@ -44,7 +45,7 @@ class Instructions:
 class BySize(Instructions):
     """Copies and conversions, without grad and of a leaf that requires grad."""
 
-    params = [list(COPIED), list(NUMELS), [False, True]]
+    params = [list(BY_SIZE), list(NUMELS), [False, True]]
     param_names = ["method", "numel", "requires_grad"]
 
     def track_instructions(self, counts, method, numel, requires_grad):

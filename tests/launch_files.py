@@ -71,7 +71,6 @@ PROVENANCE = {
         "memory_gib": 15.6,
         "microcode": "0x1",
     },
-    "identity": "b0b0b0b0b0b0",
 }
 
 SEEN = {
@@ -111,7 +110,7 @@ def write(
     launches : their number, unless a case has a number for each; the seconds of one vary by `common` for all sides together
     reference : the side that is marked as the reference
     in_turns : of a single side, whether its methods took turns
-    provenance : what differs on all sides, such as identity="…"
+    provenance : what differs on all sides, such as cpu="…"
     """
     names = list(dict.fromkeys([*(sides or {}), *(side for times in cases.values() for side in times)]))
     per_launch = [len(each) for times in cases.values() for each in times.values() if isinstance(each, (list, tuple))]

@@ -41,7 +41,7 @@ def small_results(folder: Path) -> Path:
     launch_files.write_small(results, "2.4.1@3.9", start=launch_files.START + timedelta(hours=2))
     for release in RELEASES:
         side = launch_files.side(release)
-        names = ("torch", "torch_sha", "python", "identity", "libc", "tensorcopy")
+        names = ("torch", "torch_sha", "python", "libc", "tensorcopy")
         profiles = {
             "version": function_profiles.VERSION,
             **{name: side.provenance[name] for name in names},

@@ -130,6 +130,7 @@ def measured(site: Site, name: str) -> Figure:
         (dict(case.parameters)["method"], int(dict(case.parameters)["numel"])): case
         for case in result.timings
         if (case.spec.methods, case.spec.parameters, case.device) == (group, ("method", "numel"), "cpu")
+        and result.methods[dict(case.parameters)["method"]]["group"] == group
     }
     codes = {method: str(result.methods[method]["code"]) for method, _ in cases}
     seconds = {code: {n: result.timings[cases[method, n]].seconds for n in SIZES if (method, n) in cases} for method, code in codes.items()}

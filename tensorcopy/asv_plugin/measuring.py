@@ -29,7 +29,7 @@ from tensorcopy.measure.sides import Side
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results import reader
 from tensorcopy.worker import nvidia
-from tensorcopy.worker.devices import cpu_model
+from tensorcopy.worker.hardware import own_processor
 
 HASHFILE = "HASHFILE:"  # begins a range
 FIRST_LOOK = 4  # launches of a comparison, which decide what is clear
@@ -167,7 +167,7 @@ def _chosen(repo: TorchReleases, options: Namespace, paths: Paths) -> tuple[list
     """Return what asv's range means: releases, or commits under the newest torch; and whether in interpreters. Raises TensorcopyError."""
     pythons, interpreters = _environments(options, paths)
     loaded = reader.load_results(paths.results, repo.campaign.releases)
-    own = measuring.own_histories(loaded, commands.history(options), [cpu_model()])
+    own = measuring.own_histories(loaded, commands.history(options), [own_processor()])
     measured = {result.sha for history in own for result in history.results if result.timings}
     named, found = options.range, list[Release | str]()
     if named is None and interpreters:

@@ -154,10 +154,10 @@ def _measured(history: str, own: Campaign, paths: Paths) -> list[Any]:
     """Return the results of this machine, in the history of a name, or of this processor."""
     from tensorcopy.measure import run
     from tensorcopy.results import reader
-    from tensorcopy.worker.devices import cpu_model
+    from tensorcopy.worker.hardware import own_processor
 
     loaded = reader.load_results(paths.results, own.releases)
-    return [result for each in run.own_histories(loaded, history, [cpu_model()]) for result in each.results]
+    return [result for each in run.own_histories(loaded, history, [own_processor()]) for result in each.results]
 
 
 def print_outcome(outcome: RunOutcome, console: Console) -> int:

@@ -24,7 +24,6 @@ from tensorcopy.judge import methods
 from tensorcopy.judge.methods import AS_FAST_WITHIN, Ratio, Word
 from tensorcopy.judge.paired import FEWEST
 from tensorcopy.numbers import count, counted, extent, two_digits
-from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import DEFAULTS, ITEMSIZE, Case, baseline_case, memory_case
 from tensorcopy.results.effects import ALONE
 from tensorcopy.results.result import Result
@@ -149,13 +148,7 @@ def of_result(result: Result, device: str) -> Evidence:
     for case, timing in result.timings.items():
         values = {**DEFAULTS, "requires_grad": "False", **dict(case.parameters)}
         name, row = values.get("method", ""), result.methods.get(values.get("method", ""))
-        axes = tuple(each for each, _ in case.parameters if each not in ("method", "numel"))
-        if (
-            not row
-            or not result.column
-            or case.device != device
-            or case.suite != suite_specs.timed_by_size(row["group"], device, axes=axes)
-        ):
+        if not row or not result.column or case.device != device or not case.spec.by_size:
             continue
         key = int(values["numel"]), values["requires_grad"] == "True", values["dtype"], values["layout"]
         place = timed.setdefault(key, Timed(*key, {}, {}))

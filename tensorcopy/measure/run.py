@@ -40,7 +40,6 @@ from tensorcopy.results.histories import History
 from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.result import Result
 from tensorcopy.worker import hardware
-from tensorcopy.worker.devices import cpu_model
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 # Half of the interval of a difference of two neighbours above which a case of a history gets as many launches again, up to 2^20 elements
@@ -105,7 +104,7 @@ class _Run:
 
     def own(self) -> list[History]:
         """Return the histories to which launches of this run can belong: the one of a name, or those of this processor."""
-        processors = {str(each.program.provenance["cpu"]) for each in self.opened.values()} or {cpu_model()}
+        processors = {hardware.processor(str(of["cpu"]), of["hardware"]) for of in self.provenances().values()} or {hardware.own_processor()}
         return own_histories(reader.load_results(self.results, self.campaign.releases), self.request.history, processors)
 
     def stored(self, kind: str) -> list[Launch]:
@@ -478,7 +477,7 @@ def functions(opened: Opened, profiler: str, pattern: str = "") -> dict[str, Any
     if not document["cases"]:
         raise TensorcopyError("no case runs", got=pattern, allowed="a case that this torch runs", next="another release")
     provenance = opened.report["provenance"]
-    of_release = {name: provenance[name] for name in ("torch", "torch_sha", "python", "identity", "libc", "tensorcopy")}
+    of_release = {name: provenance[name] for name in ("torch", "torch_sha", "python", "libc", "tensorcopy")}
     return {"version": function_profiles.VERSION, **of_release, "started": began, **document}
 
 
@@ -512,7 +511,7 @@ def compared(request: Request, campaign: Campaign, paths: Paths, margin: float |
     margin : see `Question`. Raises TensorcopyError for a damaged file where one has no result.
     """
     loaded = reader.load_results(request.folder or paths.results, campaign.releases)
-    processors = {cpu_model()} if not request.history else ()
+    processors = {hardware.own_processor()} if not request.history else ()
     own = own_histories(loaded, request.history, processors)
     by_place = {result.place: result for history in own for result in history.results}
     before, after = (by_place.get(side.place) for side in request.sides)

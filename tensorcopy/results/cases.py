@@ -156,7 +156,7 @@ def host_peak(method: str, device: str) -> Case:
 def nbytes(case: Case) -> int | None:
     """Return the bytes of a case's tensor; None for a case without a memcpy baseline, or of an unknown dtype."""
     parameters, spec = dict(case.parameters), case.spec
-    if not spec.baseline or (spec.copying and parameters.get("method") not in spec.copying):
+    if not spec.baseline:
         return None
     itemsize = ITEMSIZE.get(parameters.get("dtype", DEFAULTS["dtype"]))
     return int(parameters["numel"]) * itemsize if itemsize and "numel" in parameters else None

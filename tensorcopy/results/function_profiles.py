@@ -78,7 +78,6 @@ class Profiles(Struct, frozen=True, forbid_unknown_fields=True, eq=False):
     torch: Text
     torch_sha: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]
     python: Text
-    identity: Text
     libc: Text
     valgrind: Text  # its version; it has no AVX512, so that kernels run as on a processor with AVX2
     tensorcopy: Text

@@ -23,6 +23,7 @@ from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.launches import FileProblem, Launch, Name, displayed
 from tensorcopy.results.result import Result
+from tensorcopy.worker import hardware
 from tensorcopy.worker.devices import DEVICES
 
 FILE = "history.toml"
@@ -31,7 +32,7 @@ FILE = "history.toml"
 class Conditions(Struct, frozen=True, forbid_unknown_fields=True):
     """What was asked for in a history."""
 
-    processor: Name  # its model, as the system names it
+    processor: Name  # its model, see `hardware.processor`
     python: Annotated[str, Meta(pattern=r"^3\.\d{1,2}$")]
     wheel: Annotated[str, Meta(pattern=r"^[a-z]+(-interpreter|-numpy2)?$")]  # kind of torch's; "-interpreter" for its own torch
     threads: Annotated[int, Meta(ge=0, le=100_000)]  # of torch
@@ -136,7 +137,8 @@ def asked(environment: str, provenances: Sequence[Mapping[str, Any]], requires: 
     python, _, wheel = environment.removeprefix("py").partition("-")
     first = provenances[0]
     accelerators = {device: str(model) for each in provenances for device, model in each.get("accelerators", {}).items()}
-    return Conditions(str(first["cpu"]), python, wheel, int(first.get("threads", 1)), accelerators, list(requires))
+    model = hardware.processor(str(first["cpu"]), first["hardware"])
+    return Conditions(model, python, wheel, int(first.get("threads", 1)), accelerators, list(requires))
 
 
 def conditions_of(launch: Launch, environment: str, requires: Iterable[str] = ()) -> Conditions | None:

@@ -55,11 +55,13 @@ Effect = Annotated[int, Meta(ge=-300_000, le=300_000)]  # a side that is e^30 ti
 
 
 class Hardware(Struct, frozen=True):
-    """What pages and the identity of a machine read of its hardware; other fields may stand beside."""
+    """What pages and histories read of the hardware of a machine; other fields may stand beside."""
 
     flags: list[Name] = []
     caches: list[Name] = []
     memory_gib: float | None = None
+    family: Name = ""  # of the processor, as its vendor counts them
+    model: Name = ""
 
 
 class Provenance(Struct, frozen=True):
@@ -81,7 +83,6 @@ class Provenance(Struct, frozen=True):
     libc: Name = ""
     compiler: Name = ""
     tensorcopy: Name = ""
-    identity: Name = ""
     cuda: Name | None = None
     cpu_capability: Name = ""
     governor: Name = ""

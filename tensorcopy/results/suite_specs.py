@@ -40,7 +40,6 @@ class SuiteSpec:
     module: str  # the file of the suite; cases of one module are a group, and the cases of a page's section
     title: str = ""  # of that section; "" for suites without methods
     methods: str = ""  # the group of the registry's methods that it runs; "" for several groups or none
-    includes: tuple[str, ...] = ()  # other groups of which it runs some methods
     metric: str = TIME  # "time", "instructions", or which bytes or allocations are counted
     unit: str = SECONDS  # of its values, "seconds" for times and for nothing else
     kind: str = ""  # of its values, see `kinds`; by default that of times for seconds, else an exact count
@@ -56,7 +55,6 @@ class SuiteSpec:
     headline: bool = False  # whether summaries count its cases
     baseline: str = ""  # the suite that moves the same bytes with the least work, on the CPU without torch; "" for none
     strided_baseline: str = ""  # the same for strided tensors
-    copying: tuple[str, ...] = ()  # the methods that have this baseline, () for all
     counted: tuple[str, ...] = ()
 
     @property
@@ -78,6 +76,11 @@ class SuiteSpec:
     def stands_beside(self) -> bool:
         """Whether its values are counts that stand beside times, and are compared by themselves only where that is asked for."""
         return self.unit in BESIDE and self.kind != TRACKED
+
+    @property
+    def by_size(self) -> bool:
+        """Whether it times methods by size, perhaps of some kind of tensor: what methods are recommended by."""
+        return self.timed and bool(self.methods) and not self.latency and not self.newest
 
     @property
     def compared(self) -> bool:
@@ -150,17 +153,6 @@ def baselines() -> frozenset[str]:
 def sections() -> dict[str, str]:
     """Return the titles of the sections in which pages list cases, by module, in order."""
     return {spec.module: spec.title for spec in table().values() if spec.title}
-
-
-@cache
-def timed_by_size(methods: str, device: str = "cpu", *, axes: tuple[str, ...] = ()) -> str:
-    """Return the suite that times a group of methods by size: on a device, or on the CPU with parameters such as "requires_grad".
-
-    The suite on the CPU without others stands for one that does not exist; "" for a group that no suite times.
-    """
-    of_group = [spec for spec in table().values() if methods in (spec.methods, *spec.includes) and not (spec.latency or spec.newest)]
-    wanted = ("method", NUMEL, *(axes if device == "cpu" else ("device",)))
-    return next((spec.name for spec in of_group if spec.parameters == wanted), of_group[0].name if of_group else "")
 
 
 def counting(metric: str) -> list[SuiteSpec]:

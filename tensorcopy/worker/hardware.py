@@ -1,4 +1,4 @@
-"""The hardware of this host, and the identity of the machine that follows from it.
+"""The hardware of this host.
 
 Two hosts may report the same processor name and differ by a third in the time of a copy: family, model, stepping, caches and instruction
 sets tell them apart. Torch is not needed.
@@ -6,8 +6,6 @@ sets tell them apart. Torch is not needed.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import platform
 import shutil
@@ -20,16 +18,11 @@ from typing import Any
 from tensorcopy.files import kernel_text
 from tensorcopy.worker.devices import cpu_model
 
-DIGITS = 12  # of an identity
-# what version 1 of the digest is of. It never changes, or every host would be another machine than the one that measured; what is
-# recorded beside it may grow. Memory and microcode are not part of it: they change without making another machine
-DIGESTED = ("family", "model", "stepping", "flags", "caches", "processors", "hypervisor")
 # instruction sets on which torch, numpy or the C library choose their kernels
-FLAGS_1 = (
+FLAGS = (
     *("avx", "avx2", "fma", "f16c", "erms", "fsrm", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16"),
     *("avx512_fp16", "avx_vnni", "amx_tile", "amx_bf16", "amx_int8", "asimd", "asimdhp", "bf16", "i8mm", "sve", "sve2"),
 )
-FLAGS = FLAGS_1  # that are recorded: others are added here
 
 
 @cache
@@ -59,19 +52,19 @@ def collect() -> dict[str, Any]:
     }
 
 
-def identity() -> str:
-    """Return a digest of what decides the speed of this host."""
-    return digest(platform.machine(), cpu_model(), platform.system(), collect())
+def processor(cpu: str, hardware: Mapping[str, Any]) -> str:
+    """Return the model of a processor, such as "AMD EPYC, family 25 model 17": a cloud's hosts hide the model from its name.
 
-
-def digest(arch: str, cpu: str, system: str, hardware: Mapping[str, Any]) -> str:
-    """Return the identity of a host from what a provenance records of it (version 1).
-
-    hardware : as `collect` returns it, perhaps with fields and instruction sets that are not part of version 1
+    cpu : its name, as `devices.cpu_model` returns it
+    hardware : as `collect` returns it
     """
-    parts = {name: hardware[name] for name in DIGESTED}
-    parts["flags"] = [flag for flag in FLAGS_1 if flag in hardware["flags"]]
-    return hashlib.sha256(json.dumps({"arch": arch, "cpu": cpu, "os": system, **parts}, sort_keys=True).encode()).hexdigest()[:DIGITS]
+    family, model = hardware.get("family"), hardware.get("model")
+    return f"{cpu}, family {family} model {model}" if family and model else cpu
+
+
+def own_processor() -> str:
+    """Return the model of this host's processor."""
+    return processor(cpu_model(), collect())
 
 
 def missing_valgrind(system: str = sys.platform) -> str:

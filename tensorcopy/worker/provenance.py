@@ -71,7 +71,6 @@ def collect() -> dict[str, Any]:
         "libc": " ".join(platform.libc_ver()),  # whose malloc serves torch on the CPU
         "cpu": devices.cpu_model(),
         "hardware": hardware.collect(),
-        "identity": hardware.identity(),
         "cores": devices.cores(),
         "cpu_capability": str(get_capability()) if get_capability else "",
         "governor": kernel_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),

@@ -18,6 +18,8 @@ from tensorcopy.measure import run as runs
 from tensorcopy.measure import sides
 from tensorcopy.measure.plan import Request
 from tensorcopy.results import launches
+from tensorcopy.worker import hardware
+from tensorcopy.worker.devices import cpu_model
 from tests import launch_files
 from tests.conftest import ROOT, Checkout, at_home
 from tests.repositories import AUTHOR, commit_all
@@ -107,7 +109,11 @@ def test_asv_run_measures_the_releases_of_a_range(checkout, range, expected):
 def test_what_was_measured_is_not_measured_again(checkout, caplog, monkeypatch):
     """EXISTING, --skip-existing and NEW know it; NEW with a number of launches completes the two newest."""
     launch_files.write(
-        checkout / "results", {"ones.Ones.time_ones n=1": {"2.14.1": 1.0, "2.15.0": 1.0}}, machine="box", cpu=measuring.cpu_model()
+        checkout / "results",
+        {"ones.Ones.time_ones n=1": {"2.14.1": 1.0, "2.15.0": 1.0}},
+        machine="box",
+        cpu=cpu_model(),
+        hardware=hardware.collect(),
     )
     assert versions(asked("run", "EXISTING")) == NEWEST[-2:]
     assert versions(asked("run", "v2.12.1..v2.15.0", "--skip-existing")) == NEWEST[:1]

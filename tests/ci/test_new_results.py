@@ -53,7 +53,7 @@ def test_a_launch_goes_to_the_history_of_its_conditions(tmp_path):
     of_runs = [measured(artifacts / f"{number}", 2 + number, "hosted", cpu=cpu) for number, cpu in enumerate(("EPYC", "Xeon", "Ryzen"))]
     assert new_results.collect([artifacts], results) == 6
     assert launches(results) == {"epyc": there | of_runs[0], "hosted": of_runs[1], "hosted-2": of_runs[2]}
-    assert histories.read(results / "hosted-2").processor == "Ryzen"
+    assert histories.read(results / "hosted-2").processor == "Ryzen, family 6 model 85"
     assert not reader.load_results(results).problems
 
 

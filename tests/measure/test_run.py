@@ -91,7 +91,7 @@ class Machine:
             side.path(own, paths).mkdir(parents=True, exist_ok=True)
             (side.path(own, paths) / environments.COMPLETE).touch()
         provenance = {**PROVENANCE, "torch": f"{version}+cu1", "torch_sha": side.release.sha, "python": f"{side.python}.7"}
-        provenance |= {"identity": hardware.identity(), "accelerators": self.accelerators, "cpu": self.cpu}
+        provenance |= {"hardware": hardware.collect(), "accelerators": self.accelerators, "cpu": self.cpu}
         described = [{name: getattr(each, name) for name in DESCRIBED} for each in self.suites.values()]
         report = {"provenance": provenance, "torch_folder": f"/torch/{version}", "methods": {"clone": launch_files.observed()}}
         return Opened(Program(side.place, Path("python"), Path("suites"), provenance=provenance), report, described, self.broken)

@@ -103,6 +103,7 @@ def test_the_time_of_a_side_is_at_the_usual_speed():
         ({}, "box"),
         ({"driver": "590.1", "governor": "powersave", "cpu_quota": 1.5, "numpy": "2.0.0"}, "box"),  # what cancels, or is installed
         ({"cpu": "Box 8000"}, "box-2"),
+        ({"hardware": {**launch_files.PROVENANCE["hardware"], "model": "86"}}, "box-2"),  # a host that hides it from the name
         ({"threads": 4}, "box-2"),
         ({"accelerators": {"cuda": "NVIDIA H9"}}, "box-2"),
     ],

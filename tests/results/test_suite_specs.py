@@ -65,19 +65,10 @@ def test_a_third_party_suite_has_the_unit_that_it_declares(name, declared, unit,
     assert (spec.baseline, spec.counted, spec.torch) == ("", (), True)
 
 
-@pytest.mark.parametrize(
-    ("methods", "device", "axes", "suite"),
-    [
-        ("copy", "cpu", (), "copies.BySize.time_copy"),
-        ("copy", "cpu", ("requires_grad",), "copies.ByGrad.time_copy"),
-        ("copy", "cpu", ("dtype",), "copies.ByDtype.time_copy"),
-        ("copy", "cpu", ("dtype", "layout"), "copies.BySize.time_copy"),
-        ("copy", "cuda", (), "copies.Throughput.time_copy"),
-        ("conversion", "cuda", ("requires_grad",), "conversions.Latency.time_conversion"),
-        ("primitive", "cuda", (), "primitives.BySize.time_primitive"),
-        ("einops", "cpu", (), ""),
-    ],
-)
-def test_a_group_of_methods_has_one_suite_by_size(methods, device, axes, suite):
-    """A conversion ends in host memory, so its latency is its throughput."""
-    assert suite_specs.timed_by_size(methods, device, axes=axes) == suite
+def test_methods_are_recommended_by_the_suites_that_time_them_by_size():
+    """A conversion ends in host memory, so its latency is its throughput; baselines, latencies, counts and the article's sizes are none."""
+    by_size = {name for name, spec in suite_specs.table().items() if spec.by_size}
+    times = {f"{of}.time_copy" for of in ("copies.BySize", "copies.ByGrad", "copies.ByLayout", "copies.ByDtype", "copies.Throughput")}
+    suites = [f"conversions.{name}.time_conversion" for name in ("BySize", "ByGrad", "ByLayout", "ByDtype", "Latency")]
+    others = {"primitives.BySize.time_primitive", "alternatives.BySize.time_alternative", "transfers.Latency.time_transfer"}
+    assert by_size == times | {*suites} | others

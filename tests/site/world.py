@@ -129,7 +129,7 @@ def write(folder: Path) -> Path:
 def write_profile(folder: Path, release: str, cases: Mapping[str, float]) -> None:
     """Write the functions of a release: of each case 4,000 instructions of a copy, and those of parsing its arguments."""
     side = launch_files.side(release)
-    names = ("torch", "torch_sha", "python", "identity", "libc", "tensorcopy")
+    names = ("torch", "torch_sha", "python", "libc", "tensorcopy")
     rows = {name: {"instructions": 4000.0 + each, "functions": [0, 4000.0, 1, 1, each, 2]} for name, each in cases.items()}
     profiles = {
         "version": function_profiles.VERSION,
