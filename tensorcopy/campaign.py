@@ -1,6 +1,6 @@
 """A campaign says what is measured and how it is judged. The command line makes it once, from tensorcopy.toml, and passes it on.
 
-docs/measurement.md shows the tables of the file. One with [project] or [suites] is a campaign of its own: its suites, and nothing else.
+docs/own-operation.md shows the tables of the file. One with [project] or [suites] is a campaign of its own: its suites, and nothing else.
 Any other adds its rules to the shipped campaign.
 """
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -24,13 +23,10 @@ from tensorcopy.copying.inside.semantics import describe
 from tensorcopy.copying.recommend import CopyRequest, Evidence, Table
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge import function_changes
 from tensorcopy.numbers import count, duration
-from tensorcopy.report import causes
 from tensorcopy.report.table import code, escaped, markdown_table
-from tensorcopy.results import function_profiles, reader
+from tensorcopy.results import reader
 from tensorcopy.results.histories import History
-from tensorcopy.results.select import SelectedPair
 from tensorcopy.site import facts
 from tensorcopy.site.facts import Site
 
@@ -145,26 +141,6 @@ def _times(table: Table, method: str) -> Iterator[str]:
         yield "not timed" if seconds is None else duration(seconds) + (f" ({advise.against_recommended(ratio)})" if ratio else "")
 
 
-def finding(case: str, before: str, after: str, site: Site) -> str | None:
-    """Return what `tensorcopy why` says of a case, with its groups; None where no history has the functions of both releases."""
-    profiled = ({result.version: result for result, _ in history.profiled} for history in site.histories)
-    results = next((of for of in profiled if {before, after} <= of.keys()), None)
-    if results is None:
-        return None
-    try:
-        report = causes.of_pair(SelectedPair(results[before], results[after]), case, site.campaign.rules)
-    except TensorcopyError:
-        return None
-    sides = results[before], results[after]
-    first, second = map(function_profiles.profiles_of, sides)
-    assert first
-    assert second
-    name = report.fields["case"]
-    groups = facts.Cause(*sides, name, function_changes.between(first, second, name)).sentence.partition(": ")[2]
-    of = report.fields["code"]
-    return f"{escaped(report.lines[0])}\n\n> {code(of)} {escaped(report.heading.removeprefix(of))}: {escaped(groups)}"
-
-
 def newest_torch(site: Site) -> str:
     """Return the newest release on the CPU."""
     return site.answering["cpu"].newest("cpu").version
@@ -176,10 +152,6 @@ PARTS: dict[str, Part] = {
     "methods": methods,
     "torch": lambda site: GUIDE.format(torch=newest_torch(site)),
     "torch_ja": lambda site: GUIDE_JA.format(torch=newest_torch(site)),
-    "detach": partial(finding, "detach", "2.9.1", "2.10.0"),
-    "cpu": partial(finding, "cpu", "2.9.1", "2.10.0"),
-    "numpy": partial(finding, "numpy", "1.12.1", "1.13.1"),
-    "from_dlpack": partial(finding, "numpy_from_dlpack", "2.8.0", "2.9.1"),
     **figures.PARTS,
     **article.PARTS,
 }

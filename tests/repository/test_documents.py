@@ -1,5 +1,7 @@
 """Every document of the repository as GitHub shows it, also those that are no page of the site."""
 
+import ast
+import importlib
 import re
 import shlex
 
@@ -8,7 +10,15 @@ import yaml
 from markdown_it import MarkdownIt
 
 import tensorcopy
-from tensorcopy.cli import main
+from docs.tools import verify
+from tensorcopy import campaign
+from tensorcopy.ci import pull_request
+from tensorcopy.cli import main, measure
+from tensorcopy.copying.inside import loop
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.judge import meaning, methods, paired
+from tensorcopy.measure import launch, run, sides
+from tensorcopy.worker import turns
 from tests import walk
 from tests.conftest import ROOT
 
@@ -96,6 +106,64 @@ def test_what_needs_the_wheel_alone_answers_without_results(tmp_path, monkeypatc
     for command in (["compare", "2.14.1", "2.15.0"], ["history", "--open"], ["why", "detach", "2.5.1", "2.15.0"]):
         assert main(command) == 2
         assert re.search(r"no results in results|there are no results yet", capsys.readouterr().err), command
+
+
+def imports_of_asv(root=ROOT) -> set[tuple[str, str]]:
+    """Return each name that this program imports from asv or asv_runner, with its module."""
+    found = set()
+    for path in (path for folder in ("tensorcopy", "benchmarks", "docs/tools") for path in (root / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and re.match(r"asv(_runner)?(\.|$)", node.module):
+                found |= {(node.module, alias.name) for alias in node.names}
+            assert not isinstance(node, ast.Import) or not any(alias.name.startswith("asv") for alias in node.names), path
+    return found
+
+
+def test_what_is_used_of_asv_is_listed_and_there():
+    """The list of docs/architecture.md: whoever tries another asv sees here which name has left."""
+    block = text_of("docs/architecture.md").partition("## What is used of asv")[2].split("```")[1]
+    listed = {(module, name) for module, *names in map(str.split, block.strip().splitlines()) for name in names}
+    assert listed == imports_of_asv()
+    for module, name in listed:
+        assert hasattr(importlib.import_module(module), name), (module, name)
+
+
+NUMBERS = {3: "three", 4: "four", 8: "eight", 10: "ten", 12: "twelve"}
+OF_MEASUREMENT = [
+    (f"at least a millisecond of this loop ({loop.DEVICE_SECONDS * 1000:g} ms on a device)", turns.TURN_SECONDS == 0.001),
+    (f"{NUMBERS[turns.WINDOWS]} *windows* ({NUMBERS[loop.DEVICE_WINDOWS]} on a device)", True),
+    (f"above {loop.MOVED * 4 >> 20} MiB it is reused", True),
+    (f"take {NUMBERS[launch.TURNS]} turns of a case", True),
+    (f"`measure` takes {NUMBERS[measure.LAUNCHES]} launches", True),
+    (f"exact than {100 * run.WIDE:g} % (half of the interval; {100 * run.WIDE_LARGE:g} % beyond 2²⁰ elements)", True),
+    (f"take {NUMBERS[pull_request.FIRST_LOOK]}, then twice as many", run.EXACT == 0.5),
+    (f"torch {sides.REFERENCE}, is a side of every launch", True),
+    (f"a ratio of {1 + paired.MARGIN:g} (+{100 * paired.MARGIN:g} %) or its inverse (−{100 - 100 / (1 + paired.MARGIN):.1f} %)", True),
+    (f"so its margin is {100 * pull_request.OF_CODE:g} %", True),
+    (f"false alarm among them is {100 * paired.ALPHA:g} %", True),
+    (f"fewer than {NUMBERS[paired.FEWEST]} launches", True),
+    (f"seen {10 * paired.SEEN:g} times in 10", True),
+    (f"within {100 * verify.MEDIAN_TOLERANCE:g} % of 1 and every case within {100 * verify.CASE_TOLERANCE:g} %", True),
+]
+OF_READING = [
+    (f"slower by at most {100 * meaning.MOST_BACK:g} % than with the release before", True),
+    (f"the whole interval lies within {100 * methods.AS_FAST_WITHIN - 100:g} %", True),
+    (f"significantly, by at least {100 * paired.MARGIN:g} %", True),
+]
+
+
+@pytest.mark.parametrize(("name", "said"), [("docs/measurement.md", OF_MEASUREMENT), ("docs/reading.md", OF_READING)])
+def test_the_numbers_of_the_method_are_those_of_the_code(name, said):
+    text = " ".join(text_of(name).split())
+    assert [sentence for sentence, holds in said if sentence not in text or not holds] == []
+
+
+def test_a_slowdown_is_accepted_as_the_document_shows(tmp_path):
+    (block,) = re.findall(r"```toml\n(.*?)```", text_of("docs/own-operation.md"), re.DOTALL)
+    (tmp_path / "tensorcopy.toml").write_text(block, encoding="utf-8")
+    rules = campaign.read(tmp_path, shipped()).rules
+    assert [bool(rules.why("norms.RmsNorm.time_rms_norm 16", release)) for release in ("2.14.1", "2.15.0")] == [True, True]
+    assert not rules.why("norms.Other.time_other 16", "2.15.0")
 
 
 def test_the_citation_names_the_version_that_is_built():

@@ -230,19 +230,19 @@ def test_a_lock_has_hashes_and_no_address(path):
 
 
 def test_the_package_is_built_with_the_locked_build_system():
-    """By the command that docs/releasing.md shows, so that another person gets the same files."""
+    """By the command that docs/ci.md shows, so that another person gets the same files."""
     project = files.read_toml(ROOT / "pyproject.toml")
     assert project["dependency-groups"]["build"] == project["build-system"]["requires"]
     assert set(locked(BUILD_LOCKED)) >= set(project["build-system"]["requires"])
     (build,) = (run for run in runs(RELEASE) if run.startswith("uv build"))
     assert f"--build-constraints {BUILD_LOCKED.relative_to(ROOT)} --require-hashes" in build
-    assert f"{build}\n" in (ROOT / "docs" / "releasing.md").read_text(encoding="utf-8")
+    assert f"{build}\n" in (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 
 
 def test_no_release_is_built_while_nobody_owns_its_addresses(tmp_path):
-    """The first step fails while a file of the package has the placeholder, and passes when docs/releasing.md is followed."""
+    """The first step fails while a file of the package has the placeholder, and passes when docs/ci.md is followed."""
     step = yaml.safe_load(RELEASE.read_text(encoding="utf-8"))["jobs"]["build"]["steps"][1]["run"]
-    (command,) = re.findall(r"`(sed -i .*?)`", (ROOT / "docs" / "releasing.md").read_text(encoding="utf-8"))
+    (command,) = re.findall(r"`(sed -i .*?)`", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8"))
     for name in shlex.split(command)[3:]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         text = (ROOT / name).read_text(encoding="utf-8")
