@@ -1,6 +1,6 @@
 """Measure how often verdicts are right.
 
-    uv run python -m docs.tools.accuracy take [quiet | busy | now] [--launches N]
+    uv run python -m docs.tools.accuracy take [quiet | busy | now]
     uv run python -m docs.tools.accuracy report
 
 `take` measures one of `EXPERIMENTS`: releases beside a twin, and beside sides that make more calls than they count. `report` judges these
@@ -23,11 +23,10 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 from statistics import fmean, median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from docs.tools.goals import Row, at_least, at_most, between
 from tensorcopy import configuration, files
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
@@ -64,11 +63,32 @@ SEEN = {"+5%": 0.95, "+2%": 0.9}  # share of the slowdowns of a size that shall 
 WIDER = 1.5  # times the width of an interval, at most, beside busy processes
 
 
+Goal = tuple[str, bool]  # as text, and whether it is missed
+
+
+class Row(NamedTuple):
+    """One figure as text, and what it should be; "" for no goal."""
+
+    name: str
+    value: str
+    goal: str = ""
+    missed: bool = False
+
+
+def at_most(figures: Sequence[float], goals: Sequence[float]) -> Goal:
+    """Return the goal of some shares, each of which should be no larger than its own."""
+    return f"≤ {' / '.join(f'{100 * goal:g}' for goal in goals)} %", any(figure > goal for figure, goal in zip(figures, goals))
+
+
+def at_least(figure: float, goal: float) -> Goal:
+    """Return the goal of a share that should not be smaller."""
+    return f"≥ {percent(goal)}", figure < goal
+
+
 @dataclass(frozen=True)
 class Experiment:
     """Sides that are measured beside each other, all of the newer release but `BEFORE`."""
 
-    help: str
     sides: Mapping[str, float]  # by name, the share of calls that one makes, or waits for, without counting them
     launches: int
     select: str = f"^({'|'.join(BY_SIZE)})"
@@ -76,14 +96,10 @@ class Experiment:
 
 SIDES = {BASE: 0.0, BEFORE: 0.0, TWIN: 0.0, "+3%": 0.03, "+5%": 0.05}
 EXPERIMENTS = {
-    "quiet": Experiment("two releases, a twin, and slowdowns of 3 and 5 %", SIDES, 12),
-    "busy": Experiment("the same beside a busy process on each core", SIDES, 12),
-    "now": Experiment(  # as many launches as a minute for each case has
-        "a slowdown of 2 %, as `compare --now`",
-        {BASE: 0.0, "+2%": 0.02},
-        78,
-        rf"^{BY_SIZE[0]}.*'(tensor|clone_detach|detach_clone)', (1|1024)\)",
-    ),
+    "quiet": Experiment(SIDES, 12),
+    "busy": Experiment(SIDES, 12),  # beside a busy process on each core
+    # as `compare --now`, with as many launches as a minute for each case has
+    "now": Experiment({BASE: 0.0, "+2%": 0.02}, 78, rf"^{BY_SIZE[0]}.*'(tensor|clone_detach|detach_clone)', (1|1024)\)"),
 }
 
 
@@ -92,14 +108,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m docs.tools.accuracy", description=(__doc__ or "").partition("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     taking = commands.add_parser("take", help="measure the missing launches")
-    told = "; ".join(f"{name}: {each.help}" for name, each in EXPERIMENTS.items()).replace("%", "%%")
-    taking.add_argument("experiment", nargs="?", choices=EXPERIMENTS, default="quiet", help=f"{told}; default: quiet")
-    taking.add_argument("--launches", type=int, metavar="N", help="in all; default: what the experiment has")
+    taking.add_argument("experiment", nargs="?", choices=EXPERIMENTS, default="quiet", help="default: quiet")
     commands.add_parser("report", help="write docs/accuracy.json")
     options = parser.parse_args(arguments)
     if options.command == "take":
-        usual = EXPERIMENTS[options.experiment]
-        take(options.experiment, replace(usual, launches=options.launches or usual.launches))
+        take(options.experiment)
         return
     report = document(_read(RESULTS), _read(FOLDER))
     files.replace(FILE, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
@@ -108,8 +121,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.stdout.writelines(f"{line}\n" for line in (title, *lines))
 
 
-def take(name: str, experiment: Experiment) -> None:
-    """Take the launches that are missing. Raises TensorcopyError."""
+def take(name: str) -> None:
+    """Take the launches of an experiment that are missing. Raises TensorcopyError."""
+    experiment = EXPERIMENTS[name]
     opened = {side: _opened(OLDER if side == BEFORE else NEWER) for side in experiment.sides}
     programs = [_program(opened[side], side, share) for side, share in experiment.sides.items()]
     names = {text for suite in launch.merged([(each.program, each.suites) for each in opened.values()])[0].values() for text in suite.names}
@@ -221,8 +235,10 @@ def covers(change: Change, ratio: float = 1.0) -> bool:
     return change.interval[0] <= ratio <= change.interval[1]
 
 
-def _coverage(name: str, covered: Sequence[bool]) -> Row:
-    return Row(name, f"{percent(fmean(covered), 1)} of {len(covered):,}", *between(fmean(covered), *COVERED))
+def coverage(name: str, covered: Sequence[bool]) -> Row:
+    """Return how many of some intervals have the true ratio; goal: neither too few nor too many."""
+    share, (low, high) = fmean(covered), COVERED
+    return Row(name, f"{percent(share, 1)} of {len(covered):,}", f"{100 * low:g} to {percent(high)}", not low <= share <= high)
 
 
 def _of_newest(before: Result, after: Result) -> Iterator[Row]:
@@ -247,7 +263,7 @@ def _against_itself(results: Iterable[Result]) -> Iterator[Row]:
         alarms = [any(each.changed for each in of_pair) for of_pair in changes]
         name = "one release against itself, in other launches: comparisons with a false alarm"
         yield Row(name, f"{percent(fmean(alarms), 1)} of {len(alarms)}", *at_most([fmean(alarms)], [ALARMS]))
-        yield _coverage("the same: 95 % intervals that cover 0", [covers(each) for of_pair in changes for each in of_pair])
+        yield coverage("the same: 95 % intervals that cover 0", [covers(each) for of_pair in changes for each in of_pair])
 
 
 def _in_halves(result: Result, random: Random | None) -> Comparison | None:
@@ -318,7 +334,7 @@ def _planted(experiments: Mapping[str, History]) -> Iterator[Row]:
             yield Row(f"planted +{percent(share)}, margin {percent(margin)}: detected in {n} launches{alone}", text, *goal)
             covered += [covers(each, 1 + share) for each in changes.values()] if TWIN in sides else []
     if covered:
-        yield _coverage("twin and planted: 95 % intervals that cover the truth", covered)
+        yield coverage("twin and planted: 95 % intervals that cover the truth", covered)
 
 
 def _beside_busy_ones(experiments: Mapping[str, History]) -> Iterator[Row]:

@@ -150,18 +150,15 @@ def figure(name: str, site: Site) -> str:
     rows = []
     for method, ratios in shown.against.items():
         words = {word: [each for each in ratios.values() if each.word is word] for word in Word}
-        texts = [f"{word.value} at {len(of)}{_factor(of) if word is Word.SLOWER else ''}" for word, of in words.items() if of]
+        ends = [ratio_text(end(each.ratio for each in words[Word.SLOWER])) for end in (min, max) if words[Word.SLOWER]]
+        factor = {Word.SLOWER: f" (× {' to '.join(ends)})"}
+        texts = [f"{word.value} at {len(of)}{factor.get(word, '')}" for word, of in words.items() if of]
         rows.append([code(method), ", ".join(texts)])
     launches = sorted({each.launches for ratios in shown.against.values() for each in ratios.values()})
     on = f"torch {shown.release} on {history.hardware('cpu')}, history {history.name}, {history.day('cpu')}"
     about = f"{escaped(on)}; float32, no grad, one thread, {launches[0]} to {launches[-1]} launches."
     table = markdown_table(["", f"against {code(shown.recommended)}, of {len(SIZES)} sizes"], rows, "ll")
     return f"![{shown.title}.]({name}.svg)\n\n{about}\n\n{table}"
-
-
-def _factor(ratios: Sequence[Ratio]) -> str:
-    ends = sorted(each.ratio for each in ratios)
-    return f" (× {ratio_text(ends[0])} to {ratio_text(ends[-1])})"
 
 
 def peaks(site: Site) -> str:

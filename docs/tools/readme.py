@@ -141,38 +141,30 @@ def _times(table: Table, method: str) -> Iterator[str]:
         yield "not timed" if seconds is None else duration(seconds) + (f" ({advise.against_recommended(ratio)})" if ratio else "")
 
 
-def newest_torch(site: Site) -> str:
-    """Return the newest release on the CPU."""
-    return site.answering["cpu"].newest("cpu").version
-
-
 PARTS: dict[str, Part] = {
     "badges": lambda site: badges(*configuration.web_addresses()),
     "answer": answer,
     "methods": methods,
-    "torch": lambda site: GUIDE.format(torch=newest_torch(site)),
-    "torch_ja": lambda site: GUIDE_JA.format(torch=newest_torch(site)),
+    "torch": lambda site: GUIDE.format(torch=site.answering["cpu"].newest("cpu").version),
+    "torch_ja": lambda site: GUIDE_JA.format(torch=site.answering["cpu"].newest("cpu").version),
     **figures.PARTS,
     **article.PARTS,
 }
 
 
-def main() -> int:
-    """Write every generated file."""
+def main() -> None:
+    """Write every generated file. Raises TensorcopyError: a README from only some of the results would be wrong."""
     loaded = reader.load_results(Path("results"))
-    for problem in loaded.problems:
-        sys.stderr.write(f"{problem}\n")
     if loaded.problems:
-        return 2  # a README from only some of the results would be wrong
+        raise loaded.problems[0]
     written = documents(loaded.histories)
     for path, text in written.items():
         files.replace(path, text)
     sys.stdout.write(f"{len(written)} files written from {len(loaded.results)} results\n")
-    return 0
 
 
 if __name__ == "__main__":
     try:
-        sys.exit(main())
+        main()
     except TensorcopyError as error:
         sys.exit(str(error))

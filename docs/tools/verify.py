@@ -1,30 +1,26 @@
-"""Compare the suites' times with torch's own Timer in a release's environment; exit 1 if they disagree.
+"""Compare the suites' times with torch's own Timer, by the installed torch; exit 1 if they disagree.
 
-    uv run python -m docs.tools.verify [RELEASE] [--device cuda] [--bench REGEX] [--interpreter PYTHON] [--keep]
+    uv run python -m docs.tools.verify [--bench REGEX] [--keep]
 
-The probe `timer_crosscheck` measures both there, in alternating order.
+The probe `timer_crosscheck` measures both, in alternating order.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rich.console import Console
-
 from tensorcopy import configuration, files
-from tensorcopy.cli import output
 from tensorcopy.cli.output import progress_bar
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
@@ -33,98 +29,52 @@ from tensorcopy.measure.process import Program
 from tensorcopy.measure.settings import expression
 from tensorcopy.releases import interpreters
 from tensorcopy.releases.interpreters import CHECKOUT
-from tensorcopy.report.table import of_cells, terminal
-from tensorcopy.worker.devices import DEVICES
+from tensorcopy.worker.processes import ReportProgress
 
 FILE = Path("docs/agreement.json")  # written with --keep
 MEDIAN_TOLERANCE = 0.03  # largest deviation of the median ratio from 1
 CASE_TOLERANCE = 0.08  # largest deviation of any case's ratio from 1
 
-ReportShare = Callable[[float, str], None]  # the share that is done, and the case that was compared
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print how the suites' times agree with the reference's, and return the exit code. Raises TensorcopyError."""
+    """Print how the suites' times agree with the Timer's, and return the exit code. Raises TensorcopyError."""
     parser = argparse.ArgumentParser(prog="python -m docs.tools.verify", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("release", nargs="?", default="", metavar="RELEASE", help="default: the newest that can be installed here")
-    parser.add_argument("--device", choices=DEVICES, default="cpu", help="default: cpu; on cuda, CUDA events are a second reference")
     parser.add_argument("--bench", type=expression, default="", metavar="REGEX", help="suites; default: all that time a method")
-    parser.add_argument("--interpreter", metavar="PYTHON", help='use the torch of this Python: "same", a program or a path')
-    parser.add_argument("--keep", action="store_true", help="if all agree, write the ratios to docs/agreement.json")
+    parser.add_argument("--keep", action="store_true", help="if all suites agree, write the ratios to docs/agreement.json")
     options = parser.parse_args(arguments)
-    if options.keep:
-        _require_for_keeping(not options.bench and options.device == "cpu")  # before minutes of measuring
-    agreement, console = _crosschecked(options), output.console()
-    _print_agreement(agreement, console)
-    if options.keep:
-        _require_for_keeping(agreement.holds)
-        today = datetime.now(timezone.utc).date().isoformat()
-        files.replace(FILE, json.dumps(document(agreement, today), indent=2) + "\n")
-    return 0 if agreement.holds else 1
-
-
-def _require_for_keeping(condition: bool) -> None:
-    """Raise TensorcopyError unless `condition` holds."""
-    if not condition:
-        raise TensorcopyError(
-            "these ratios are not written to docs/agreement.json",
-            got="some of the cases, another device, or a disagreement",
-            allowed="every case on the CPU, in agreement",
-            next="uv run python -m docs.tools.verify --keep on an idle machine",
-        )
-
-
-def _crosschecked(options: argparse.Namespace) -> Agreement:
-    """Install the release unless an interpreter has it, and time every case by its suite and by its reference. Raises TensorcopyError."""
-    paths, campaign = configuration.paths(), shipped()
-    named = [options.release] if options.release else []
-    if options.interpreter:
-        (side, *_) = sides.in_interpreters([options.interpreter], campaign, named)
-    else:
-        (*_, side), _skipped = sides.choose(named, campaign, paths.pythons)
-    program = sides.opened(side, campaign, paths, options.device).program
-    folders = os.pathsep.join([str(CHECKOUT), program.variables["PYTHONPATH"]])  # the probe is a module of this checkout
-    program = replace(program, variables={**program.variables, "PYTHONPATH": folders})
-    with progress_bar(title=str(side)) as report_share:
-        return run(Probe(program, options.device, options.bench), report_share)
-
-
-def _print_agreement(agreement: Agreement, console: Console) -> None:
-    rows = []
-    for name, ratios in by_suite(agreement.ratios).items():
-        values = [ratio.ratio for ratio in ratios]
-        rows.append([name, str(len(values)), f"{median(values):.3f}", f"{min(values):.3f}", f"{max(values):.3f}"])
-    for line in terminal(of_cells("", ["suite / reference", "cases", "median", "min", "max"], rows, "lrrrr"), console.width):
-        console.print(line)
+    if options.keep and options.bench:
+        parser.error("--keep is of all suites")
+    (side,) = sides.in_interpreters(["same"], shipped())
+    program = sides.opened(side, shipped(), configuration.paths()).program
+    with progress_bar(title=str(side)) as report_progress:
+        agreement = compared(program, report_progress, options.bench)
+    report = document(agreement, datetime.now(timezone.utc).date().isoformat())
+    for name, row in report["suites"].items():
+        print(f"{name:<44}{row['cases']:>4} cases{row['median']:>9.3f}{row['min']:>9.3f} to {row['max']:.3f}")
     for ratio in agreement.outside:
-        console.print(f"disagrees: {ratio.ratio:.3f}  {ratio.suite} {ratio.case}", soft_wrap=True)
-    verb = "agree" if agreement.holds else "DISAGREE"
-    console.print(
-        f"suites and their reference {verb} with torch {agreement.torch} on {agreement.on}: the median of {len(agreement.ratios)} cases "
-        f"is {agreement.median:.3f} (allowed 1 ± {MEDIAN_TOLERANCE}), {len(agreement.outside)} outside 1 ± {CASE_TOLERANCE}",
-        soft_wrap=True,
+        print(f"disagrees: {ratio.ratio:.3f}  {ratio.suite} {ratio.case}")
+    print(
+        f"suites and their reference {'agree' if agreement.holds else 'DISAGREE'} with torch {agreement.torch} on {agreement.on}: the "
+        f"median of {len(agreement.ratios)} cases is {agreement.median:.3f} (allowed 1 ± {MEDIAN_TOLERANCE}), "
+        f"{len(agreement.outside)} outside 1 ± {CASE_TOLERANCE}"
     )
+    if options.keep and agreement.holds:
+        files.replace(FILE, json.dumps(report, indent=2) + "\n")
+    return 0 if agreement.holds else 1
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A case's time by its suite, divided by its time by a reference."""
+    """A case's time by its suite, divided by its time by the Timer."""
 
     suite: str
-    code: str
-    arguments: dict[str, Any]
-    reference: str
+    case: str  # the code and its arguments: "x.clone() numel=16 dtype=float32"
     ratio: float
-
-    @property
-    def case(self) -> str:
-        """The code and its arguments, such as "x.clone() numel=16 dtype=float32"."""
-        return " ".join([self.code, *(f"{name}={value}" for name, value in self.arguments.items())])
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """The ratios measured with a version of `torch`, on a processor or device."""
+    """The ratios measured with a version of `torch`, on a processor."""
 
     torch: str
     on: str
@@ -145,104 +95,61 @@ class Agreement:
         return abs(self.median - 1) <= MEDIAN_TOLERANCE and not self.outside
 
 
-@dataclass(frozen=True)
-class Probe:
-    """What the probe `timer_crosscheck` is given.
-
-    suites : a regular expression on the names of the suites under `root`
-    """
-
-    program: Program
-    device: str = "cpu"
-    suites: str = ""
-    root: Path = CHECKOUT / "benchmarks"
-
-    def command(self) -> list[str]:
-        """Return the command line, for the environment's Python."""
-        module = "docs.tools.timer_crosscheck"
-        return [str(self.program.python), "-m", module, str(self.root), self.device, self.suites]
-
-
-def run(probe: Probe, report_share: ReportShare) -> Agreement:
-    """Compare every case of a probe with its reference.
+def compared(program: Program, report_progress: ReportProgress, suites: str = "") -> Agreement:
+    """Compare each case of the suites whose name matches with the Timer.
 
     The suites of cases that disagree are compared once more in a separate process: one process in many gets a heap that returns every copy
     of 4 MiB to the system. Raises TensorcopyError where the comparison fails or has no case.
     """
-    first = _compare(probe, report_share)
+    first = _compared(program, report_progress, suites)
     if not first.outside:
         return first
     names = sorted({re.escape(ratio.suite) for ratio in first.outside})
-    second = _compare(replace(probe, suites=f"^({'|'.join(names)})$"), report_share)
-    repeated = {_key(ratio): ratio for ratio in second.ratios}
-    ratios = [repeated.get(_key(ratio), ratio) if ratio in first.outside else ratio for ratio in first.ratios]
+    second = _compared(program, report_progress, f"^({'|'.join(names)})$")
+    repeated = {(ratio.suite, ratio.case): ratio for ratio in second.ratios}
+    ratios = [repeated.get((ratio.suite, ratio.case), ratio) if ratio in first.outside else ratio for ratio in first.ratios]
     return replace(first, ratios=tuple(ratios))
 
 
-def _key(ratio: Ratio) -> tuple[str, str, str]:
-    return ratio.suite, ratio.case, ratio.reference
-
-
-def _compare(probe: Probe, report_share: ReportShare) -> Agreement:
+def _compared(program: Program, report_progress: ReportProgress, suites: str) -> Agreement:
     """Run the probe in one process, and read a line of JSON per case from its output."""
-    ratios: list[Ratio] = []
-    head: dict[str, Any] = {}
+    command = [str(program.python), "-m", "docs.tools.timer_crosscheck", str(program.suites), suites]
     with (
         tempfile.TemporaryFile("w+") as errors,  # a pipe would fill up, because it is read only at the end
-        interpreters.started_process(probe.command(), stderr=errors, env=dict(probe.program.variables), cwd=CHECKOUT) as process,
+        interpreters.started_process(command, stderr=errors, env=dict(program.variables), cwd=CHECKOUT) as process,
     ):
         assert process.stdout is not None
-        for number, line in enumerate(process.stdout):
-            row = json.loads(line)
-            if not head:
-                head = row
-                continue
-            if row["ratio"] is not None:
-                ratios.append(Ratio(**row))
-            report_share(number / head["cases"], f"{row['suite'].rpartition('.')[0]} {row['code']}")
+        head, ratios = json.loads(next(process.stdout, "{}")), list[Ratio]()
+        for number, row in enumerate(map(json.loads, process.stdout), 1):
+            ratios += [Ratio(**row)] if row["ratio"] is not None else []
+            report_progress(number / head["cases"], row["suite"].rpartition(".")[0])
         process.wait()
         errors.seek(0)
-        _check(process.returncode, errors.read(), ratios, probe)
-    return Agreement(head["torch"], head["on"], tuple(ratios))
-
-
-def _check(exit_code: int, errors: str, ratios: Sequence[Ratio], probe: Probe) -> None:
-    if exit_code != 0:
+        got = (errors.read().strip().splitlines() or [f"exit code {process.returncode}"])[-1]
+    if process.returncode != 0 or not ratios:
         raise TensorcopyError(
             "the suites and torch's Timer could not be compared",
-            got=(errors.strip().splitlines() or [f"exit code {exit_code}"])[-1],
-            allowed="a torch whose torch.utils.benchmark can be imported",
-            next=f"{shlex.join(probe.command())} shows the traceback",
+            got=got if process.returncode else f"no case of {suites!r}",
+            allowed="a suite that times a method, and a torch whose torch.utils.benchmark can be imported",
+            next=f"{shlex.join(command)} shows the traceback",
         )
-    if not ratios:
-        raise TensorcopyError(
-            "no case was compared",
-            got=f"{probe.device}, {probe.suites!r}",
-            allowed="a suite that times a method on that device",
-            next="leave --bench out",
-        )
+    return Agreement(head["torch"], head["on"], tuple(ratios))
 
 
 def document(agreement: Agreement, day: str) -> dict[str, Any]:
     """Return the figures of docs/measurement.md, by suite, as plain values."""
-    rows = {}
-    for suite, ratios in by_suite(agreement.ratios).items():
-        values = [round(ratio.ratio, 4) for ratio in ratios]
-        rows[suite] = {"cases": len(values), "median": round(median(values), 4), "min": min(values), "max": max(values)}
+    by_suite: dict[str, list[float]] = {}
+    for each in agreement.ratios:
+        by_suite.setdefault(f"{each.suite.rpartition('.')[0]}, by Timer", []).append(round(each.ratio, 4))
+    rows = {
+        name: {"cases": len(values), "median": round(median(values), 4), "min": min(values), "max": max(values)}
+        for name, values in by_suite.items()
+    }
     return {"torch": agreement.torch, "on": agreement.on, "day": day, "median": round(agreement.median, 4), "suites": rows}
-
-
-def by_suite(ratios: Sequence[Ratio]) -> dict[str, list[Ratio]]:
-    """Group ratios by suite and reference, such as "copies.BySize, by Timer"."""
-    groups: dict[str, list[Ratio]] = {}
-    for ratio in ratios:
-        groups.setdefault(f"{ratio.suite.rpartition('.')[0]}, by {ratio.reference}", []).append(ratio)
-    return groups
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main())
     except TensorcopyError as error:
-        print(f"verify: {error}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(str(error))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from docs.tools import accuracy, goals
+from docs.tools import accuracy
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.paired import Verdict
@@ -69,10 +69,12 @@ def test_the_figures_are_right_where_nothing_changed(checkout):
 
 def test_a_missed_goal_is_named():
     """A reader needs no arithmetic."""
-    assert goals.at_most([0.017, 0.011], [0.015, 0.025]) == ("≤ 1.5 / 2.5 %", True)
-    assert goals.at_most([0.04, 0.2], [0.05]) == ("≤ 5 %", False)  # a goal of the first figure only
-    assert goals.between(0.914, 0.93, 0.97) == ("93 to 97 %", True)
-    assert goals.at_least(6 / 6, 0.9) == ("≥ 90 %", False)
+    assert accuracy.at_most([0.017, 0.011], [0.015, 0.025]) == ("≤ 1.5 / 2.5 %", True)
+    assert accuracy.at_most([0.04, 0.2], [0.05]) == ("≤ 5 %", False)  # a goal of the first figure only
+    assert accuracy.coverage("", [True] * 914 + [False] * 86)[1:] == ("91.4 % of 1,000", "93 to 97 %", True)
+    assert not accuracy.coverage("", [True] * 95 + [False] * 5).missed
+    assert accuracy.coverage("", [True] * 98 + [False] * 2).missed
+    assert accuracy.at_least(6 / 6, 0.9) == ("≥ 90 %", False)
 
 
 def test_a_judge_that_always_alarms_is_exposed(checkout, monkeypatch):

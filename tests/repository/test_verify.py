@@ -13,7 +13,7 @@ from tests.conftest import copied
 
 
 def agreement(*ratios):
-    rows = (Ratio("copies.BySize.time_copy", "x.clone()", {"numel": 16}, "Timer", ratio) for ratio in ratios)
+    rows = (Ratio("copies.BySize.time_copy", "x.clone() numel=16", ratio) for ratio in ratios)
     return Agreement("2.15.0", "Box 9000", tuple(rows))
 
 
@@ -58,7 +58,7 @@ def test_suites_agree_with_torchs_timer(tmp_path_factory):
     """For a suite at two sizes, since a case takes a second; copies of megabytes depend on the memory that they get."""
     checkout = copied(tmp_path_factory)
     checkout.edit("benchmarks/cases.py", r"^NUMELS = .*$", "NUMELS = [2**4, 2**10]")
-    completed = checkout.run("docs.tools.verify", "--interpreter", "same", "--bench", r"^copies\.ByGrad")
+    completed = checkout.run("docs.tools.verify", "--bench", r"^copies\.ByGrad")
     assert completed.returncode == 0, completed.stdout + completed.stderr
     assert "suites and their reference agree with torch" in completed.stdout
 
@@ -71,6 +71,6 @@ def test_a_wrong_timer_disagrees(tmp_path):
     (root / "__init__.py").write_text("")
     (root / "wrong.py").write_text(WRONG)
     program = Program(("sha", "py3.11-cpu", ""), Path(sys.executable), root, {**os.environ})
-    agreement = verify.run(verify.Probe(program, suites="SetUpPerCall", root=root), lambda share, case: None)
+    agreement = verify.compared(program, lambda share, case: None, "SetUpPerCall")
     assert not agreement.holds
     assert min(ratio.ratio for ratio in agreement.ratios) > 1.1

@@ -127,8 +127,8 @@ READERS = {  # what reads each file that people write or that another program ha
     ".github/runners.toml": lambda path: runners.load(),
     "suites.toml": suite_specs.read,
     "shipped.json": lambda path: recommend.answer(advise.shipped_evidence.__wrapped__("cpu", path), REQUEST),
-    "accuracy.json": lambda path: figures.accuracy(None),
-    "agreement.json": lambda path: figures.agreement(None),
+    "accuracy.json": lambda path: figures.PARTS["accuracy"](None),
+    "agreement.json": lambda path: figures.PARTS["agreement"](None),
 }
 
 
