@@ -48,10 +48,10 @@ def run(conf: Any, options: Namespace) -> int:
     else:
         reference = None if of_commits else sides.reference(repo.campaign.releases, paths.pythons)
     if needs == "cuda":
-        chosen, lines = sides.runnable(chosen, nvidia.visible_gpus()[0])
+        chosen, lines = sides.runnable(chosen, nvidia.visible_gpus())
         for line in lines:
             log.warning(line)
-        reference = reference if reference and not sides.runnable([reference, *chosen], nvidia.visible_gpus()[0])[1] else None
+        reference = reference if reference and not sides.runnable([reference, *chosen], nvidia.visible_gpus())[1] else None
     with commands.kept(options, measuring.revisions_folder(paths) if of_commits else None) as folder:
         asked = _request(chosen, options, given, folder)
         launches = given.launches or commands.rounds(options, paired.FEWEST)
@@ -63,7 +63,6 @@ def run(conf: Any, options: Namespace) -> int:
                 launches=launches,
                 most=1 if options.quick else 0,
                 again=not given.launches,
-                newest=not of_commits,
                 functions=not (of_commits or options.quick) and (repo.campaign.is_shipped or not options.bench),
                 shard=given.shard or (1, 1),
                 parallel=given.parallel or 0,
@@ -114,7 +113,6 @@ def continuous(conf: Any, options: Namespace) -> int:
             half=margin * measuring.EXACT,
             again=isinstance(after, Release),
             together=True,
-            newest=False,
             counts=None,
         )
         _measured(request, repo, paths)

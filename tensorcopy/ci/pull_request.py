@@ -67,9 +67,7 @@ def compared(pair: tuple[Side, Side], asked: Request, campaign: Campaign, paths:
     before, after = pair
     margin = OF_CODE if before.release == after.release else MARGIN
     folder = run.revisions_folder(paths)
-    request = replace(
-        asked, sides=pair, launches=FIRST_LOOK, half=margin * run.EXACT, together=True, newest=False, counts=None, folder=folder
-    )
+    request = replace(asked, sides=pair, launches=FIRST_LOOK, half=margin * run.EXACT, together=True, counts=None, folder=folder)
     try:
         outcome = run.run(request, campaign, paths, report_progress=report_progress)
     except TensorcopyError as error:

@@ -205,7 +205,6 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
         most=MOST_LAUNCHES_NOW,
         half=run.EXACT * (options.margin or MARGIN),
         together=True,
-        newest=False,
         counts=None,
         history="here",
         folder=run.now_folder(paths),

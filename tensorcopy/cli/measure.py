@@ -102,8 +102,6 @@ def _measure(options: argparse.Namespace, console: Console) -> int:
     folders = ", ".join(os.path.relpath(history.folder) for history in outcome.histories)
     is_timed = any(suite.timed for suite in outcome.suites.values())
     say(f"{counted(len(request.sides), 'release')} {number if is_timed else 'counted'}{part}, in {folders}")
-    if outcome.profiled:
-        say(f"functions of {counted(outcome.profiled, 'release')} counted, in {folders}")
     return code
 
 
@@ -125,7 +123,7 @@ def _request(options: argparse.Namespace, own: Campaign, paths: Paths) -> tuple[
     if options.reference:
         reference = sides.in_interpreters([options.reference], own)[0]
     if needs == "cuda":
-        gpus = nvidia.visible_gpus()[0]
+        gpus = nvidia.visible_gpus()
         chosen, refused = sides.runnable(chosen, gpus)
         lines += refused
         reference = reference if reference and not sides.runnable([reference, *chosen], gpus)[1] else None
@@ -162,7 +160,6 @@ def _measured(history: str, own: Campaign, paths: Paths) -> list[Any]:
 
 def print_outcome(outcome: RunOutcome, console: Console) -> int:
     """Print what went wrong in a run, and what a user has to know of it, and return the exit code."""
-
     print_errors(outcome.problems)
     lines: dict[str, list[str]] = {}  # by the case and its error, the releases
     for result in outcome.results:
@@ -172,9 +169,6 @@ def print_outcome(outcome: RunOutcome, console: Console) -> int:
         console.print(f"failed with torch {', '.join(dict.fromkeys(releases))}: {line}", soft_wrap=True)
     if lines:
         console.print("they are measured again with more --launches, or when the version of their benchmark changes")
-    for side, reasons in outcome.unsupported.items():
-        for device, reason in reasons.items():
-            console.print(f"torch {side.release.version} is not measured on {device}: {reason}", soft_wrap=True)
     for note in outcome.notes:
         console.print(note, soft_wrap=True)
     return 2 if outcome.problems or lines else 0

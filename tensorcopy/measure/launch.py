@@ -1,4 +1,4 @@
-"""Take a launch: processes of several sides, on one core, time each case in turns of a millisecond. Of one side, its methods take turns.
+"""Take a launch: processes of several sides, on one core, time each case in turns of a millisecond; or that of one side counts.
 
 What disturbs a machine for longer than a turn meets all that take turns, and cancels in their ratios. What is left is the layout of each
 process in memory, which the next launch draws anew: the launch is the independent unit.
@@ -16,11 +16,10 @@ from itertools import product
 from math import exp, inf, log, prod
 from pathlib import Path
 from statistics import fmean, median, median_high
+from tempfile import gettempdir
 from time import monotonic
 from types import MappingProxyType
-from typing import Any
-
-from msgspec import UNSET
+from typing import Any, Literal
 
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
 from tensorcopy.measure.process import Process, Program, Reply, chance, shuffled, started, usable_cores
@@ -56,9 +55,7 @@ class Benchmark:
     params: list[list[str]]
     unit: str = "seconds"
     type: str = "time"
-    timeout: float = 0.0  # seconds of a case; 0 where none are declared
-    setup_cache_key: str | None = None  # of what several benchmarks share; None without it
-    setup_cache_timeout: float = 0.0
+    longest: float = LONGEST_CASE  # seconds that a side may take for a case, with its setup_cache
     refused: str = ""  # why none of its cases can be run
     selected: Mapping[str, int] = field(default_factory=dict)  # the numbers of the selected cases by name
 
@@ -79,11 +76,6 @@ class Benchmark:
                 of_case = dict(zip(self.param_names, values))
                 numel, nbytes = (int(of_case[key]) if of_case.get(key, "").isdecimal() else 0 for key in ("numel", "nbytes"))
                 yield text, of_case, 4 * numel or nbytes
-
-    def longest(self, of_case: float) -> float:
-        """Return the seconds that a side may take for a case, with its setup_cache; of_case : where the benchmark declares none."""
-        of_cache = (self.setup_cache_timeout or LONGEST_VALUE) if self.setup_cache_key else 0.0
-        return of_cache + (self.timeout or of_case)
 
     def stored(self) -> Suite:
         """Return it as a launch stores it, still without times."""
@@ -146,9 +138,9 @@ def _kept(described: Mapping[str, Any]) -> Benchmark:
         digest = f"… {sha256(kept.encode()).hexdigest()[:8]}"
         return kept if len(kept) <= longest else f"{kept[: longest - len(digest)]}{digest}"
 
-    def seconds(key: str) -> float:
+    def seconds(key: str, otherwise: float) -> float:
         declared = described[key]
-        return declared if isinstance(declared, (int, float)) and declared > 0 else 0.0
+        return declared if isinstance(declared, (int, float)) and declared > 0 else otherwise
 
     params = [list(map(text, values)) for values in described["params"]]
     refused = ""
@@ -158,6 +150,9 @@ def _kept(described: Mapping[str, Any]) -> Benchmark:
         if alike := [each for each in values if len({str(value) for value, kept in zip(given, values) if kept == each}) > 1]:
             refused = f"parameters that differ in their addresses alone, which are others in each process: {alike[0]}"
     name, version, unit, kind = (text(described[key], launches.LONGEST_NAME) for key in ("name", "version", "unit", "type"))
+    longest = seconds("timeout", LONGEST_CASE if kind in TIMED else LONGEST_VALUE)
+    if described["setup_cache_key"] is not None:  # the first case that is run makes what several benchmarks share
+        longest += seconds("setup_cache_timeout", LONGEST_VALUE)
     return Benchmark(
         name,
         version,
@@ -165,9 +160,7 @@ def _kept(described: Mapping[str, Any]) -> Benchmark:
         params=[] if refused else params,
         unit=unit,
         type=kind,
-        timeout=seconds("timeout"),
-        setup_cache_key=described["setup_cache_key"],
-        setup_cache_timeout=seconds("setup_cache_timeout"),
+        longest=longest,
         refused=refused,
     )
 
@@ -187,39 +180,67 @@ def take(
     machine: str,
     cases: Collection[str],
     *,
+    kind: Literal["times", "counts"] = "times",
     reference: int | None = None,
     core: int | None = None,
+    observed: Mapping[str, Any] = MappingProxyType({}),
     report_progress: ReportProgress = ignore_progress,
 ) -> tuple[Launch, list[str]]:
-    """Let all sides time these cases in turns, and return the launch, and a note of each process that a benchmark has left running.
+    """Let all sides time these cases in turns, or one side count each once; return the launch, and a note of each process left running.
 
     With one side, its methods take turns: so they can be compared with each other, where no other side can.
 
     machine : the name of this one
     reference : the number of the side that every launch of a run has
     core : to which all sides are pinned; by default one that this process may use, at random, on a system that can
+    observed : what the methods of a side that counts were observed to do
 
-    Raises SideFailed for a side that cannot start, TensorcopyError where there is none of these cases, and DiskError.
+    Raises SideFailed for a side that cannot start, TensorcopyError where none of these cases was timed, and DiskError.
     """
-    began, notes, by_case = _Beginning(), list[str](), dict[tuple[str, int], Sequence[Turns]]()
-    with started(programs, chance.choice(usable_cores()) if core is None else core) as processes:
+    began, steady, is_timed = datetime.now(timezone.utc), monotonic(), kind == "times"
+    if is_timed and core is None:
+        core = chance.choice(usable_cores())
+    with started(programs, core if is_timed else None) as processes:
         suites, numbers = merged([(process.program, process.suites) for process in processes])
-        suites = selected(suites, cases, timed=True)
-        jobs = _jobs(suites, numbers)
-        of_all = sum(len(texts) for of_device in jobs for texts, _, _ in of_device)
-        for of_device in jobs:
-            for texts, suite, alone in of_device:
-                report_progress(len(by_case) / of_all, suite.name)
-                turns = _of_job(processes, suite, [[of_side.get(text) for text in texts] for of_side in numbers], alone=alone)
-                by_case.update(((suite.name, suite.selected[text]), each) for text, each in zip(texts, turns))
-                notes += _left(processes, suite.name)
-            for process in processes:
-                process.end_fork()  # no other device's cases run beside this one's context
-        require_room(each.failed for turns in by_case.values() for each in turns)
-    if not by_case:
+        suites = selected(suites, cases, timed=is_timed)
+        of_suites = _timed(processes, suites, numbers, report_progress) if is_timed else _counted(processes[0], suites, report_progress)
+        for process in processes:
+            process.end_fork()
+        # where cases failed for want of room on the disk, and there is none, no case is at fault
+        if any(of_text(" ".join(by_side.values()), NOWHERE) for suite in of_suites.values() for by_side in suite.failed.values()):
+            launches.require_room(Path(gettempdir()))
+    own: dict[str, Any] = {}
+    if not is_timed:
+        own = {"methods": observed.get("methods", {}), "article": observed.get("article", {})}
+    elif not of_suites:
         raise TensorcopyError("nothing was timed", got="none of its cases", allowed="the same cases in each process", next="repeat")
-    of_cases = stored(suites, by_case)
-    return document(programs, machine, began, kind="times", suites=of_cases, reference=UNSET if reference is None else reference), notes
+    elif reference is not None:
+        own = {"reference": reference}
+    taken = document(programs, machine, began, monotonic() - steady, kind=kind, suites=of_suites, **own)
+    return taken, [note for process in processes for note in process.left]
+
+
+def _timed(
+    processes: Sequence[Process], suites: Suites, numbers: Sequence[Mapping[str, int]], report_progress: ReportProgress
+) -> dict[str, Suite]:
+    """Let all sides time the selected cases in turns; numbers : for each side those of its cases, see `merged`."""
+    by_case: dict[tuple[str, int], Sequence[Turns]] = {}
+    jobs = _jobs(suites, numbers)
+    of_all = sum(len(texts) for of_device in jobs for texts, _, _ in of_device)
+    for of_device in jobs:
+        for texts, suite, alone in of_device:
+            report_progress(len(by_case) / of_all, suite.name)
+            indices = [of_side.get(texts[0]) for of_side in numbers]
+            if suite.refused:
+                turns = [[Turns() if index is None else Turns(failed=suite.refused) for index in indices]]
+            elif len(texts) > 1:
+                turns = [[each] for each in _of_methods(processes[0], suite, [numbers[0].get(text) for text in texts])]
+            else:
+                turns = [_with_equal_memory(processes, suite, indices, alone=alone)]
+            by_case.update(((suite.name, suite.selected[text]), each) for text, each in zip(texts, turns))
+        for process in processes:
+            process.end_fork()  # no other device's cases run beside this one's context
+    return stored(suites, by_case)
 
 
 def _jobs(suites: Suites, numbers: Sequence[Mapping[str, int]]) -> list[list[tuple[list[str], Benchmark, bool]]]:
@@ -237,17 +258,6 @@ def _jobs(suites: Suites, numbers: Sequence[Mapping[str, int]]) -> list[list[tup
                 of_device = jobs.setdefault(device_of(name, parameters), {})
                 of_device.setdefault(together, ([], suite, alone))[0].append(text)
     return [shuffled(of_device.values()) for of_device in shuffled(jobs.values())]
-
-
-def _of_job(
-    processes: Sequence[Process], suite: Benchmark, indices: Sequence[Sequence[int | None]], *, alone: bool
-) -> list[Sequence[Turns]]:
-    """Return what each side gave for each case of a job; indices : of the cases, by side."""
-    if suite.refused:
-        return [[Turns() if own[0] is None else Turns(failed=suite.refused) for own in indices]]
-    if len(indices[0]) > 1:
-        return [[each] for each in _of_methods(processes[0], suite, indices[0])]
-    return [_with_equal_memory(processes, suite, [own[0] for own in indices], alone=alone)]
 
 
 def _with_equal_memory(processes: Sequence[Process], suite: Benchmark, indices: Sequence[int | None], *, alone: bool) -> list[Turns]:
@@ -302,12 +312,11 @@ def play(players: Sequence[tuple[Process, int | None]], suite: Benchmark) -> lis
     """
     turns = [Turns(skipped=OTHER_VERSION if index == ANOTHER else None) for _, index in players]
     seats: dict[int, int] = {}  # of those that play, the number of their case in their fork
-    longest = suite.longest(LONGEST_CASE)
 
     def ask(number: int, **request: Any) -> Reply | None:
         """Return what a player answers; None where it has left, with the others of its process where their fork has ended."""
         process = players[number][0]
-        answer = process.ask(longest, **request)
+        answer = process.ask(suite.longest, **request)
         if answer.skipped is None and answer.failed is None:
             return answer
         seats.pop(number, None)
@@ -336,7 +345,7 @@ def play(players: Sequence[tuple[Process, int | None]], suite: Benchmark) -> lis
                 turns[number].faults = min(turns[number].faults, answer.turn[1])
     for process in dict.fromkeys(players[number][0] for number in seats):
         of_process = [number for number in seats if players[number][0] is process]
-        reason = process.ask(longest, end=True).failed
+        reason = process.ask(suite.longest, end=True).failed
         for number in of_process if reason is not None else ():  # its teardown fails, and so does the case, as in asv
             turns[number] = Turns(failed=reason)
     for number, each in enumerate(turns):
@@ -345,81 +354,36 @@ def play(players: Sequence[tuple[Process, int | None]], suite: Benchmark) -> lis
     return turns
 
 
-def count(
-    program: Program,
-    machine: str,
-    cases: Collection[str],
-    *,
-    observed: Mapping[str, Any] = MappingProxyType({}),
-    report_progress: ReportProgress = ignore_progress,
-) -> tuple[Launch, list[str]]:
-    """Run every benchmark of these cases that counts something, once, and return the launch and notes as `take` does. Raises as that.
-
-    observed : what the environment's methods were observed to do
-    """
-    began, counted, notes = _Beginning(), dict[str, Suite](), list[str]()
-    with started([program]) as (process,):
-        suites = selected(merged([(program, process.suites)])[0], cases, timed=False)
-        jobs = [(benchmark, index) for benchmark in suites.values() for index in benchmark.selected.values()]
-        for done, (benchmark, index) in enumerate(jobs):
-            report_progress(done / len(jobs), benchmark.name)
-            suite = counted.setdefault(benchmark.name, benchmark.stored())
-            answer = Reply(failed=benchmark.refused)
-            if not benchmark.refused:
-                request = {"value": benchmark.name, "index": index if suite.params else -1}
-                answer = process.ask(benchmark.longest(LONGEST_VALUE), **request)
-            if answer.value is not None and launches.can_hold(answer.value):
-                suite.values[str(index)] = answer.value
-            elif answer.skipped is not None:
-                suite.skipped[str(index)] = {ALL: answer.skipped}
-            else:
-                beyond = f"it returned {answer.value}, beyond {launches.LARGEST_VALUE:g} or its inverse"
-                suite.failed[str(index)] = {ALL: beyond if answer.failed is None else answer.failed}
-            if not suite_specs.find(benchmark.name).shipped:
-                process.end_fork()
-                notes += _left([process], benchmark.name)
-        process.end_fork()
-        require_room(reasons[ALL] for suite in counted.values() for reasons in suite.failed.values())
-    own = {"methods": observed.get("methods", {}), "article": observed.get("article", {})}
-    return document([program], machine, began, kind="counts", suites=counted, **own), notes
+def _counted(process: Process, suites: Suites, report_progress: ReportProgress) -> dict[str, Suite]:
+    """Run every selected case that counts something, once."""
+    of_suites: dict[str, Suite] = {}
+    jobs = [(benchmark, index) for benchmark in suites.values() for index in benchmark.selected.values()]
+    for done, (benchmark, index) in enumerate(jobs):
+        report_progress(done / len(jobs), benchmark.name)
+        suite, answer = of_suites.setdefault(benchmark.name, benchmark.stored()), Reply(failed=benchmark.refused)
+        if not benchmark.refused:
+            answer = process.ask(benchmark.longest, value=benchmark.name, index=index if suite.params else -1)
+        if answer.value is not None and launches.can_hold(answer.value):
+            suite.values[str(index)] = answer.value
+        elif answer.skipped is not None:
+            suite.skipped[str(index)] = {ALL: answer.skipped}
+        else:
+            beyond = f"it returned {answer.value}, beyond {launches.LARGEST_VALUE:g} or its inverse"
+            suite.failed[str(index)] = {ALL: beyond if answer.failed is None else answer.failed}
+        if not suite_specs.find(benchmark.name).shipped:
+            process.end_fork()
+    return of_suites
 
 
-def require_room(reasons: Any) -> None:
-    """Raise DiskError where cases failed for want of room on the disk, and there is none: then no case is at fault."""
-    from tempfile import gettempdir
-
-    if any(reason and of_text(reason, NOWHERE) for reason in reasons):
-        launches.require_room(Path(gettempdir()))
-
-
-def _left(processes: Sequence[Process], name: str) -> list[str]:
-    """Return a note of each process that a benchmark has left running."""
-    commands = [each for process in processes for each in process.left]
-    for process in processes:
-        process.left.clear()
-    return [f"{name} left a process running, which was ended: {command}" for command in commands]
-
-
-class _Beginning:
-    """When a launch began. It ends as much later as the steady clock says: the other one may step back."""
-
-    def __init__(self) -> None:
-        self.time, self._steady = datetime.now(timezone.utc), monotonic()
-
-    def ended(self) -> datetime:
-        """Return the time of now."""
-        return self.time + timedelta(seconds=monotonic() - self._steady)
-
-
-def document(programs: Sequence[Program], machine: str, began: _Beginning, **fields: Any) -> Launch:
-    """Return a launch that ends now."""
+def document(programs: Sequence[Program], machine: str, began: datetime, seconds: float, **fields: Any) -> Launch:
+    """Return a launch; seconds : that it took by the steady clock, as the other one may step back."""
     shared, own = launches.shared_provenance([program.provenance for program in programs])
     sides = [Side(sha=each.place[0], environment=each.place[1], revision=each.place[2], provenance=of) for each, of in zip(programs, own)]
     return Launch(
         version=launches.VERSION,
-        id=launches.new_id(began.time),
-        started=began.time.isoformat(timespec="seconds"),
-        ended=began.ended().isoformat(timespec="seconds"),
+        id=launches.new_id(began),
+        started=began.isoformat(timespec="seconds"),
+        ended=(began + timedelta(seconds=seconds)).isoformat(timespec="seconds"),
         machine=machine,
         sides=sides,
         provenance=shared,

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.launch import Benchmark, Suites
 from tensorcopy.measure.sides import Side
@@ -43,8 +44,7 @@ class Request:
     most: int = 0  # of a case that is not exact enough; 0 for twice as many
     half: float | None = None  # of an interval, as a share, above which a case is not exact enough; None for the limits of a history
     again: bool = False  # whether launches are added to those that are there
-    together: bool = False  # whether no launch is taken without one of the sides, as for a comparison
-    newest: bool = True  # whether the newest release runs the suites that are for it alone, too
+    together: bool = False  # whether no launch is taken without one of the sides, and none of the newest alone: for a comparison
     counts: str | None = ""  # a regular expression on the names of suites whose exact values are counted, once; None for none
     values: bool = True  # whether what other suites track is measured, in up to `OF_VALUES` launches
     functions: bool = False  # whether the functions of cases are counted, where Valgrind is installed
@@ -62,7 +62,7 @@ class Request:
 class Task:
     """Launches that are missing: of sides that take turns, or of one that counts."""
 
-    kind: str  # "times" or "counts"
+    kind: Literal["times", "counts"]
     sides: tuple[Side, ...]  # the reference is the last, if it is not measured for itself
     left: Left
     name: str  # what its launches are called
@@ -92,17 +92,17 @@ class Task:
 def wanted(request: Request, suites: Suites, devices: Collection[str]) -> dict[str, Benchmark]:
     """Return the benchmarks with cases that a request selects, each with these; devices : the accelerators that are there.
 
-    Cases on other accelerators are left out. Raises TensorcopyError where there is none.
+    Cases on others are left out. Raises TensorcopyError where there is none.
     """
     absent = {device for device in ACCELERATORS if device not in devices}
     named = re.compile(rf"'({'|'.join(absent)})'" if absent else "(?!)")  # by any parameter
     pattern, chosen = re.compile(request.selection), dict[str, Benchmark]()
     for name, suite in suites.items():
-        cases = cases_of_benchmark(suite)
+        is_counted = request.counts is not None and bool(re.search(request.counts, name))
         own = {
             text: index
-            for index, (text, case) in enumerate(zip(suite.names, cases))
-            if (suite.timed or is_counted(request, name))
+            for index, (text, case) in enumerate(zip(suite.names, cases_of_benchmark(suite)))
+            if (suite.timed or (is_counted if suite_specs.find(name).shipped else request.values))
             and case.device not in absent
             and not named.search(text)
             and request.device in ("", case.device)
@@ -126,21 +126,57 @@ def cases_of_benchmark(suite: Benchmark) -> Sequence[Case]:
     return cases_of(suite.name, tuple(suite.param_names), tuple(map(tuple, suite.params)), tracked)
 
 
-def of_history(suites: Suites) -> dict[str, Benchmark]:
-    """Return the suites that are timed with every release."""
-    return {name: suite for name, suite in suites.items() if suite.timed and not suite_specs.find(name).newest}
+def timed(suites: Suites, *, newest: bool) -> dict[str, Benchmark]:
+    """Return the suites that are timed with every release, or those with the newest one only."""
+    return {name: suite for name, suite in suites.items() if suite.timed and suite_specs.find(name).newest == newest}
 
 
-def of_newest(suites: Suites) -> dict[str, Benchmark]:
-    """Return the suites that are timed with the newest release only."""
-    return {name: suite for name, suite in suites.items() if suite.timed and suite_specs.find(name).newest}
+def only(suites: Suites, cases: Collection[Case]) -> dict[str, Benchmark]:
+    """Return the suites with the selected cases that are among some."""
+    found: dict[str, Benchmark] = {}
+    for name, suite in suites.items():
+        of_suite = cases_of_benchmark(suite)
+        found[name] = replace(suite, selected={text: index for text, index in suite.selected.items() if of_suite[index] in cases})
+    return found
 
 
-def is_counted(request: Request, name: str) -> bool:
-    """Return whether a request counts the values of a suite: exact ones, or such as vary from launch to launch."""
-    if not suite_specs.find(name).shipped:
-        return request.values
-    return request.counts is not None and bool(re.search(request.counts, name))
+def tasks(
+    request: Request,
+    divided: Sequence[Sequence[Side]],
+    suites: Suites,
+    stored: Sequence[Launch],
+    opened: Mapping[Place, Mapping[str, Any]],
+    campaign: Campaign,
+) -> list[Task]:
+    """Return what groups of sides lack: turns of all sides, those of the newest release alone, and counts.
+
+    stored : the launches that are there
+    opened : the provenance of sides that are known, see `told`
+    """
+    reference, of_history, alone = request.reference, timed(suites, newest=False), timed(suites, newest=True)
+    there = counts(stored, suites, opened)
+    before = min(fewest(there, side, of_history) for side in request.sides) if request.again else 0
+    found = []
+    for group in divided:
+        left = missing(request, [side for side in group if side in request.sides], of_history, there, before + request.launches)
+        found.append(Task("times", tuple(group), left, name_of(group, reference)))
+    last = max(reversed(request.sides), key=lambda side: side.release)
+    newer = {release.sha for release in campaign.releases if release > last.release}
+    is_last = not any(side.sha in newer for launch in stored if launch.kind == "times" for side in launch.sides)
+    if alone and is_last and not (request.together or last.revision) and any(last in group for group in divided):
+        beside = tuple(dict.fromkeys(filter(None, [last, reference])))
+        left = missing(request, [last], alone, there, request.launches)
+        found.append(Task("times", beside, left, f"{name_of(beside, reference)}, sizes of the newest alone"))
+    counting = {name: suite for name, suite in suites.items() if not suite.timed}
+    exact = {name: suite for name, suite in counting.items() if suite_specs.find(name).shipped}
+    varying = {name: suite for name, suite in counting.items() if name not in exact}
+    for side in dict.fromkeys(side for group in divided for side in group if side in request.sides):
+        left = missing(request, [side], exact, there, 1)
+        left |= missing(request, [side], varying, there, min(request.launches, OF_VALUES))
+        if request.counts is not None and campaign.observers:
+            left[side.place, OBSERVED] = int(not there[side.place, OBSERVED])
+        found.append(Task("counts", (side,), left, f"counting {side}"))
+    return found
 
 
 def told(launch: Launch, suites: Suites, opened: Mapping[Place, Mapping[str, Any]]) -> set[tuple[Place, str]]:
@@ -209,15 +245,6 @@ def groups(request: Request) -> list[tuple[Side, ...]]:
         starts = [start for start in range(0, len(own), step) if start == 0 or start + size - step < len(own)]
         divided += [(*own[start : start + size], *reference) for start in reversed(starts)]  # an interrupted run has what is asked for most
     return divided or [request.sides]  # of the reference alone
-
-
-def newest(request: Request, measured: Iterable[Place], newer: Collection[str]) -> Side | None:
-    """Return the last side of the newest release; None where this machine has measured a newer one.
-
-    measured : the sides of stored launches; newer : SHAs of the releases after that of the request
-    """
-    last = max(reversed(request.sides), key=lambda each: each.release)
-    return None if any(sha in newer for sha, _, _ in measured) or not request.newest or last.revision else last
 
 
 def name_of(sides: Sequence[Side], reference: Side | None) -> str:

@@ -108,7 +108,8 @@ class Process:
         self.program, self._folder, self._cores = program, folder, cores
         self._number, self._fork, self._starts = 0, 0, 0  # of requests, forks and starts
         self._has_fork = self._runs = False
-        self.left: list[str] = []  # command lines of what its forks have left running, and that was ended
+        self._benchmark = ""  # the last that it was asked for
+        self.left: dict[str, None] = {}  # a note of each process that a benchmark has left running, and that was ended
         self._start()
 
     def _start(self) -> None:
@@ -150,15 +151,13 @@ class Process:
         """Return the answer to a request, `failed` with the reason where it has none; longest : seconds that it may take."""
         if not self._runs:
             return Reply(failed=f"the process of {self.program} ended {MOST_STARTS} times in this launch")
-        self._number += 1
+        self._benchmark = request.get("case") or request.get("value") or self._benchmark
         self._fork += not self._has_fork
         self._has_fork = True
-        self._send({**request, "n": self._number, "fork": self._fork, "longest": longest})
-        answer = self._answer(longest + LONGEST_END)
+        answer = self._answer(longest + LONGEST_END, {**request, "fork": self._fork, "longest": longest})
         if answer is None:
             return self._started_again()
-        if answer.failed is not None:
-            self._number += 1  # so that the end of the fork comes next, whatever it has written
+        if answer.failed is not None:  # the end of the fork comes next, whatever it has written
             return answer if self._answer(LONGEST_END) else self._started_again(answer)
         if answer.ended is not None:
             number, late = answer.ended, f"took more than {longest:g} s"
@@ -168,18 +167,18 @@ class Process:
 
     def end_fork(self) -> None:
         """End its fork, if there is one."""
-        if self._has_fork and self._runs:
-            self._number += 1
-            self._send(None)
-            if not self._answer(LONGEST_END):
-                self._started_again()
+        if self._has_fork and self._runs and not self._answer(LONGEST_END, None):
+            self._started_again()
 
     def _started_again(self, answer: Reply | None = None) -> Reply:
         """Start the process again, and return why; answer : that it has given before it ended."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(LONGEST_CLOSE)
         status = self._process.returncode
-        how = "did not answer" if status is None else f"ended the process that measures it ({_name_of(status)})"
+        how = "did not answer"
+        if status is not None:
+            by = signal.Signals(-status).name if status < 0 else f"exit code {status}"
+            how = f"ended the process that measures it ({by})"
         self.close()
         self._has_fork = False
         if self._starts < MOST_STARTS:
@@ -193,15 +192,18 @@ class Process:
             self.pin(cores)
         return answer or Reply(failed=how)
 
-    def _send(self, request: Any) -> None:
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # the answer tells that it has ended
-            self._process.stdin.write(f"{json.dumps(request)}\n".encode())
+    def _answer(self, longest: float, *requests: dict[str, Any] | None) -> Reply | None:
+        """Return the answer to a request, if there is one, or that of an ended fork; None where the process has ended, or gives none.
 
-    def _answer(self, longest: float) -> Reply | None:
-        """Return the answer to the last request, or that of an ended fork; None where the process has ended, or gives none."""
+        An answer to an earlier request comes too late.
+        """
         output, end = self._process.stdout, monotonic() + longest
         assert output is not None
+        assert self._process.stdin is not None
+        self._number += 1
+        for request in requests:
+            with suppress(BrokenPipeError):  # the answer tells that it has ended
+                self._process.stdin.write(f"{json.dumps(request and {**request, 'n': self._number})}\n".encode())
         while True:
             while b"\n" not in self._buffer:
                 ready, _, _ = select.select([output], [], [], max(0.0, end - monotonic()))
@@ -216,7 +218,7 @@ class Process:
                 continue
             if answer.ended is not None and answer.fork == self._fork:
                 self._has_fork = False
-                self.left += answer.left
+                self.left |= {f"{self._benchmark} left a process running, which was ended: {command}": None for command in answer.left}
                 return answer
             if answer.ready or (answer.ended is None and 0 < answer.n == self._number):
                 return answer
@@ -242,10 +244,6 @@ class Process:
         for stream in (self._process.stdin, self._process.stdout, self._errors):
             assert stream is not None
             stream.close()
-
-
-def _name_of(status: int) -> str:
-    return signal.Signals(-status).name if status < 0 else f"exit code {status}"
 
 
 @contextmanager

@@ -62,16 +62,12 @@ ALONE = (
 class RunOutcome:
     """What a run has brought."""
 
-    launches: tuple[Launch, ...]  # that it has taken, of times and counts
     suites: Mapping[str, Benchmark]  # with the cases that were selected
     counts: Mapping[Side, int]  # launches that each side has now of every case that all releases have
     results: tuple[Result, ...]  # of the sides, as far as they have launches
     histories: tuple[History, ...]  # to which the launches belong
-    failed: Mapping[Side, TensorcopyError]  # sides that could not be measured
-    problems: tuple[TensorcopyError, ...]  # all that went wrong, that of failed sides, too
+    problems: tuple[TensorcopyError, ...]  # all that went wrong
     notes: tuple[str, ...]  # what a user has to know of it
-    unsupported: Mapping[Side, Mapping[str, str]]  # the devices that are there and that a torch cannot use, and why
-    profiled: int  # releases whose functions were counted
 
 
 @dataclass
@@ -84,13 +80,13 @@ class _Run:
     say: Callable[[str], object]
     report_progress: ReportProgress
     opened: dict[Side, Opened] = field(default_factory=dict)
-    failed: dict[Side, TensorcopyError] = field(default_factory=dict)
-    launches: list[Launch] = field(default_factory=list)
+    failed: dict[Side, TensorcopyError] = field(default_factory=dict)  # sides that cannot be measured
+    suites: dict[str, Benchmark] = field(default_factory=dict)  # the selected ones
+    stored: list[Launch] = field(default_factory=list)  # of earlier runs; those that cannot be read have no part in a plan
+    launches: list[Launch] = field(default_factory=list)  # of this one
+    left: int = 0  # launches that the time did not suffice for
     problems: list[TensorcopyError] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
-    suites: dict[str, Benchmark] = field(default_factory=dict)  # the selected ones
-    left: int = 0  # launches that the time did not suffice for
-    profiled: int = 0
 
     @property
     def results(self) -> Path:
@@ -105,12 +101,12 @@ class _Run:
     def own(self) -> list[History]:
         """Return the histories to which launches of this run can belong: the one of a name, or those of this processor."""
         processors = {hardware.processor(str(of["cpu"]), of["hardware"]) for of in self.provenances().values()}
-        processors = processors or {hardware.own_processor()}
-        return own_histories(reader.load_results(self.results, self.campaign.releases), self.request.history, processors)
+        loaded = reader.load_results(self.results, self.campaign.releases)
+        return own_histories(loaded, self.request.history, processors or {hardware.own_processor()})
 
-    def stored(self, kind: str) -> list[Launch]:
-        """Return the launches of a kind in these histories; those that cannot be read have no part in a plan."""
-        return [each for history in self.own() for each in history.launches if each.kind == kind]
+    def tasks(self, divided: Sequence[Sequence[Side]], request: Request, suites: Mapping[str, Benchmark]) -> list[Task]:
+        """Return what groups of sides lack of these suites."""
+        return plan.tasks(request, divided, suites, [*self.stored, *self.launches], self.provenances(), self.campaign)
 
     def provenances(self) -> dict[Place, Mapping[str, Any]]:
         """Return the provenance of the sides that are open."""
@@ -189,21 +185,24 @@ def run(
     """
     of = _Run(request, campaign, paths, say, report_progress)
     launches.require_room(of.results)
-    every = {*request.sides, *filter(None, [request.reference])}
     request = of.request = _with_suites_of_the_last(of)
     for revision in filter(None, (side.revision for side in request.sides)):
         if pointers := git.pointers(revision.folder):
             of.notes[f"{revision.name} has pointers of Git LFS in place of {some(pointers)}: install git-lfs, and repeat"] = None
-    able = of.open(request.sides) if request.together else next(filter(None, (of.open([side]) for side in _preferred(of))), [])
+    # of releases one tells the suites: an installed one, or else the newest
+    preferred = sorted(request.sides, key=lambda side: (side.is_installed(campaign, paths), side.release), reverse=True)
+    able = of.open(request.sides) if request.together else next(filter(None, (of.open([side]) for side in preferred)), [])
     if len(able) < (len(request.sides) if request.together else 1):
         raise next(iter(of.failed.values()))
     of.select(able)
-    divided, size = plan.groups(request), request.environments or len(every)
-    batches = [divided] if size >= len(every) else [[group] for group in divided]
-    parallel = request.parallel or _parallel(min(size, len(every)), of)
+    of.stored += [each for history in of.own() for each in history.launches]
+    every, divided = {*request.sides, *filter(None, [request.reference])}, plan.groups(request)
+    size = min(request.environments or len(every), len(every))
+    batches = [divided] if size == len(every) else [[group] for group in divided]
+    parallel = request.parallel or _parallel(size, of)
     is_once = request.shard != (1, 1) or request.most == request.launches
     more = "" if is_once else "; then up to as many again of the cases that are not exact enough"
-    for line in plan.outlook(_tasks(of, divided), of.suites, parallel, more):
+    for line in plan.outlook(of.tasks(divided, request, of.suites), of.suites, parallel, more):
         say(line)
     try:
         for number, batch in enumerate(batches):
@@ -244,56 +243,6 @@ def _with_suites_of_the_last(of: _Run) -> Request:
     return replace(request, sides=(own, *others))
 
 
-def _preferred(of: _Run) -> list[Side]:
-    """Return the sides of a request, those first that are installed, the newest before others: one of them tells the suites."""
-    return sorted(of.request.sides, key=lambda side: (side.is_installed(of.campaign, of.paths), side.release), reverse=True)
-
-
-def _tasks(of: _Run, divided: Sequence[Sequence[Side]], cases: Collection[Case] = (), target: int = 0) -> list[Task]:
-    """Return what is missing of groups: turns of all sides, those of the newest alone, and counts.
-
-    cases, target : in a second stage the cases of which there shall be so many launches; none in the first
-    """
-    request, reference = of.request, of.request.reference
-    suites = {name: replace(suite, selected=_only(suite, cases)) for name, suite in of.suites.items()} if cases else of.suites
-    history, opened = plan.of_history(suites), of.provenances()
-    there = plan.counts(of.stored("times"), {name: suite for name, suite in suites.items() if suite.timed}, opened)
-    if not target:
-        before = min(plan.fewest(there, side, history) for side in request.sides) if request.again else 0
-        target = before + request.launches
-    tasks = []
-    for group in divided:
-        left = plan.missing(request, [side for side in group if side in request.sides], history, there, target)
-        tasks.append(Task("times", tuple(group), left, plan.name_of(group, reference)))
-    if cases:
-        return tasks
-    alone = plan.of_newest(suites)
-    newer = {release.sha for release in of.campaign.releases if release > max(side.release for side in request.sides)}
-    measured = (side.place for each in of.stored("times") for side in each.sides)
-    last = plan.newest(request, measured, newer) if alone else None
-    if last and any(last in group for group in divided):
-        beside = (last, *([reference] if reference and reference != last else []))
-        left = plan.missing(request, [last], alone, there, request.launches)
-        tasks.append(Task("times", beside, left, f"{plan.name_of(beside, reference)}, sizes of the newest alone"))
-    counting = {name: suite for name, suite in suites.items() if not suite.timed}
-    exact = {name: suite for name, suite in counting.items() if suite_specs.find(name).shipped}
-    varying = {name: suite for name, suite in counting.items() if name not in exact}
-    there = plan.counts(of.stored("counts"), counting, opened)
-    for side in dict.fromkeys(side for group in divided for side in group if side in request.sides):
-        left = plan.missing(request, [side], exact, there, 1)
-        left |= plan.missing(request, [side], varying, there, min(request.launches, plan.OF_VALUES))
-        if request.counts is not None and of.campaign.observers:
-            left[side.place, plan.OBSERVED] = int(not there[side.place, plan.OBSERVED])
-        tasks.append(Task("counts", (side,), left, f"counting {side}"))
-    return tasks
-
-
-def _only(suite: Benchmark, cases: Collection[Case]) -> dict[str, int]:
-    """Return the selected cases of a benchmark that are among some."""
-    of_suite = plan.cases_of_benchmark(suite)
-    return {text: index for text, index in suite.selected.items() if of_suite[index] in cases}
-
-
 def _take_batch(of: _Run, divided: Sequence[Sequence[Side]], parallel: int) -> None:
     """Take what is missing of groups whose environments are on the disk together."""
     request = of.request
@@ -303,10 +252,11 @@ def _take_batch(of: _Run, divided: Sequence[Sequence[Side]], parallel: int) -> N
     if not able:
         return
     of.select(able)
-    tasks = [task.without([side for side in task.sides if side not in able]) for task in _tasks(of, divided)]
-    if request.together and not _count(of, [task for task in tasks if task.kind == "counts"]):
-        return
-    left = _take(of, [task for task in tasks if task.kind == "times"], parallel)
+    divided = [tuple(side for side in group if side in able) for group in divided]
+    of_kind = {kind: [task for task in of.tasks(divided, request, of.suites) if task.kind == kind] for kind in ("times", "counts")}
+    if request.together:  # a comparison shows both, however soon it ends
+        _take(of, of_kind["counts"], 1)
+    left = _take(of, of_kind["times"], parallel)
     target, most = request.launches, request.most or 2 * request.launches
     while target < most and not left and not of.is_over and request.shard == (1, 1):
         cases = wide(of.own(), {side.place for side in able}, of)
@@ -316,11 +266,11 @@ def _take_batch(of: _Run, divided: Sequence[Sequence[Side]], parallel: int) -> N
         what = f"{counted(len(cases), 'case')} not exact enough after {counted(target, 'launch')}"
         of.say(f"{what}: {names}{f' and {further} more' if further > 0 else ''}")
         target = min(2 * target, most)
-        tasks_of_wide = _tasks(of, divided, cases, target)
-        left = _take(of, [task.without([side for side in task.sides if side not in able]) for task in tasks_of_wide], parallel)
+        of_wide = plan.only(plan.timed(of.suites, newest=False), cases)
+        left = _take(of, of.tasks(divided, replace(request, launches=target, again=False, counts=None), of_wide), parallel)
     of.left += left
     if not request.together:
-        _count(of, [task for task in tasks if task.kind == "counts"])
+        _take(of, of_kind["counts"], 1)
     if request.functions and not hardware.missing_valgrind() and not of.is_over:
         _take_functions(of, [side for side in able if side in request.sides])
 
@@ -366,14 +316,21 @@ def _take_together(of: _Run, tasks: Sequence[Task], title: str, done: float, sha
             if is_first:
                 of.report_progress(done + part * share, f"{title}: {doing}")
 
-        reference = task.sides.index(of.request.reference) if of.request.reference in task.sides else None
-        programs = [of.opened[side].program for side in task.sides]
+        reference = task.sides.index(of.request.reference) if of.request.reference in task.sides and len(task.sides) > 1 else None
+        opened = [of.opened[side] for side in task.sides]
         try:
             taken, notes = launch.take(
-                programs, machine_name(), task.cases, reference=reference if len(programs) > 1 else None, core=core, report_progress=report
+                [each.program for each in opened],
+                machine_name(),
+                task.cases,
+                kind=task.kind,
+                reference=reference,
+                core=core,
+                observed=opened[0].report,
+                report_progress=report,
             )
         except SideFailed as error:
-            of.failed |= {side: error for side, program in zip(task.sides, programs) if program is error.program}
+            of.failed |= {side: error for side, each in zip(task.sides, opened) if each.program is error.program}
             return None
         of.keep(taken, notes)
         return taken
@@ -391,33 +348,6 @@ def _take_together(of: _Run, tasks: Sequence[Task], title: str, done: float, sha
         except BaseException:
             interrupted.set()
             raise
-
-
-def _count(of: _Run, tasks: Sequence[Task]) -> bool:
-    """Take the launches of counts; return whether there is something to time."""
-    for task in tasks:
-        if task.sides and task.sides[0] in of.failed:
-            continue
-        while task.launches and not of.is_over:
-            launches.require_room(of.results)
-            opened = of.opened[task.sides[0]]
-            try:
-                taken, notes = launch.count(
-                    opened.program,
-                    machine_name(),
-                    task.cases,
-                    observed=opened.report,
-                    report_progress=lambda part, doing, name=task.name: of.report_progress(part, f"{name}: {doing}"),  # type: ignore[misc]
-                )
-            except SideFailed as error:
-                of.problems.append(error)
-                break
-            of.keep(taken, notes)
-            if vain := plan.in_vain(task, taken, of.suites):  # it would never end
-                of.problems.append(vain)
-                break
-            task = task.after(taken, of.suites)
-    return any(suite.timed for suite in of.suites.values())
 
 
 def wide(of_run: Sequence[History], places: Collection[Place], of: _Run) -> list[Case]:
@@ -447,22 +377,23 @@ def is_wide(case: Case, change: Change, half: float | None) -> bool:
 
 def _take_functions(of: _Run, able: Sequence[Side]) -> None:
     """Count the functions of each release whose instructions were counted, and that has none; write a file of each."""
-    profiled = {name for name in of.suites if suite_specs.find(name).metric == suite_specs.INSTRUCTIONS}
-    counted_places = {side.place for each in of.stored("counts") if profiled & each.suites.keys() for side in each.sides}
-    lacking = []
-    for side in able:
-        folder = next((each.folder for each in of.own() if each.conditions.environment == side.environment), None)
-        if folder and side.place in counted_places and not function_profiles.paths_of(folder, *side.place[:2]):
-            lacking.append((side, function_profiles.path_of(folder, *side.place[:2])))
-    for number, (side, path) in enumerate(lacking):
+    instructions = {name for name in of.suites if suite_specs.find(name).metric == suite_specs.INSTRUCTIONS}
+    there = {side.place for each in (*of.stored, *of.launches) if instructions & each.suites.keys() for side in each.sides}
+    folders, profiled = {each.conditions.environment: each.folder for each in reversed(of.own())}, 0
+    lacking = [side for side in able if side.place in there and side.environment in folders]
+    lacking = [side for side in lacking if not function_profiles.paths_of(folders[side.environment], *side.place[:2])]
+    for number, side in enumerate(lacking):
         of.report_progress(number / len(lacking), f"functions of {side}")
         try:
-            function_profiles.write(path, functions(of.opened[side], of.campaign.profiler))
-            of.profiled += 1
+            document = functions(of.opened[side], of.campaign.profiler)
+            function_profiles.write(function_profiles.path_of(folders[side.environment], *side.place[:2]), document)
+            profiled += 1
         except DiskError:
             raise  # the next file could not be stored either
         except TensorcopyError as error:
             of.problems.append(error)
+    if profiled:
+        of.notes[f"functions of {counted(profiled, 'release')} counted"] = None
 
 
 def functions(opened: Opened, profiler: str, pattern: str = "") -> dict[str, Any]:
@@ -485,24 +416,23 @@ def functions(opened: Opened, profiler: str, pattern: str = "") -> dict[str, Any
 def _outcome(of: _Run) -> RunOutcome:
     """Return what a run has brought."""
     request, own = of.request, of.own()
-    suites = {name: suite for name, suite in of.suites.items() if suite.timed}
-    there = plan.counts(of.stored("times"), suites, of.provenances())
+    of_history = plan.timed(of.suites, newest=False) or plan.timed(of.suites, newest=True)
+    there = plan.counts([*of.stored, *of.launches], of_history, of.provenances())
     places = {side.place for side in request.sides}
+    for side, each in of.opened.items():
+        for device, reason in each.program.provenance.get("unsupported", {}).items():
+            of.notes[f"torch {side.release.version} is not measured on {device}: {reason}"] = None
     if any(each.kind == "times" and len(each.sides) == 1 for each in of.launches) and not request.together:
         of.notes[ALONE] = None
     if of.is_over and of.left:
         of.notes[f"stopped at the end of its time: {counted(of.left, 'launch')} left; the same command takes them"] = None
     return RunOutcome(
-        launches=tuple(of.launches),
         suites=of.suites,
-        counts={side: plan.fewest(there, side, plan.of_history(of.suites) or plan.of_newest(of.suites)) for side in request.sides},
+        counts={side: plan.fewest(there, side, of_history) for side in request.sides},
         results=tuple(result for history in own for result in history.results if result.place in places),
         histories=tuple(own),
-        failed=of.failed,
         problems=tuple(dict.fromkeys([*of.failed.values(), *of.problems])),
         notes=tuple(of.notes),
-        unsupported={side: each.program.provenance.get("unsupported", {}) for side, each in of.opened.items()},
-        profiled=of.profiled,
     )
 
 

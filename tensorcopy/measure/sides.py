@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +26,6 @@ from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.interpreters import FILE
 from tensorcopy.releases.release_table import Release, ReleaseIndex, minor
 from tensorcopy.results.launches import OF_INTERPRETER, Place
-from tensorcopy.worker.devices import WHEELS
 from tensorcopy.worker.nvidia import BINDINGS, Gpu
 from tensorcopy.worker.packages import REQUIREMENTS
 
@@ -107,8 +106,10 @@ def opened(side: Side, own: Campaign, paths: Paths, needs: str = "") -> Opened:
     campaign, revision = side.campaign(own), side.revision
     folder = side.path(own, paths).parent
     folders = [interpreters.package_folder(paths.environments)]
-    suites_from = of_folder(revision.suites_from, own) if revision else own
-    suites = suites_from.suites if suites_from.suites else _none(campaign)
+    suites = (of_folder(revision.suites_from, own) if revision else own).suites
+    if suites is None:
+        got, allowed = f"{FILE} without a suite", '[suites] with path = "benchmarks"'
+        raise TensorcopyError("this project has nothing to measure", got=got, allowed=allowed, next=interpreters.GUIDE)
     if side.interpreter:
         folders.append(interpreters.runner_folder(paths.environments))
         python, bytecode = interpreters.executable(side.interpreter), dict[str, str]()
@@ -146,15 +147,6 @@ def _probed(process: Process, side: Side, module: str, *arguments: str) -> Mappi
     if "error" in answer.probe:
         raise TensorcopyError.of_document(answer.probe["error"])
     return answer.probe
-
-
-def _none(campaign: Campaign) -> Path:
-    raise TensorcopyError(
-        "this project has nothing to measure",
-        got=f"{FILE} without a suite",
-        allowed='[suites] with path = "benchmarks"',
-        next=interpreters.GUIDE,
-    )
 
 
 def choose(
@@ -226,18 +218,20 @@ def runnable(sides: Sequence[Side], gpus: Sequence[Gpu]) -> tuple[list[Side], li
 
     Raises TensorcopyError where they can run none.
     """
-    if not gpus or environments.backend():
-        return list(sides), []
-    reasons = {each: "" if each.interpreter else environments.why_no_gpu(each.release, gpus) for each in sides}
-    lines = [f"torch {each.release.version} is skipped: {reason}" for each, reason in reasons.items() if reason]
-    if len(lines) == len(sides):
+    reasons: dict[Side, str] = {}
+    for side in sides if not environments.backend() else ():
+        of_gpus = [environments.why_not_on(side.release, gpu) for gpu in gpus if not side.interpreter]
+        if of_gpus and all(of_gpus):
+            reasons[side] = of_gpus[0]
+    if reasons and len(reasons) == len(sides):
         raise TensorcopyError(
             f"{' and '.join(dict.fromkeys(gpu.name for gpu in gpus))} can run none of these releases",
-            got=lines[-1].partition(" is skipped: ")[2],
+            got=reasons[sides[-1]],
             allowed="a release whose CUDA the driver supports, with kernels for this GPU",
             next=f"name another release, install a newer driver, or set {environments.BACKEND} to an older CUDA, such as cu126",
         )
-    return [each for each in sides if not reasons[each]], lines
+    lines = [f"torch {side.release.version} is skipped: {reason}" for side, reason in reasons.items()]
+    return [side for side in sides if side not in reasons], lines
 
 
 def in_interpreters(pythons: Sequence[str], campaign: Campaign, named: Sequence[str] = ()) -> list[Side]:
@@ -251,14 +245,13 @@ def in_interpreters(pythons: Sequence[str], campaign: Campaign, named: Sequence[
     asked = [*dict.fromkeys(pythons)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         torches = [*pool.map(lambda python: interpreters.torch_of(interpreters.executable(python)), asked)]
-    sides: dict[Hashable, Side] = {}
+    sides: dict[Place, Side] = {}
     for python, torch in zip(asked, torches):
         if not torch:
-            raise TensorcopyError(
-                "this interpreter has no torch", got=python, allowed="a Python with torch", next=f"uv pip install --python {python} torch"
-            )
-        wheel = next((kind for kind, has in zip(WHEELS, torch[3:]) if has), "cpu")
-        side = Side(environments.released_as(torch[0], torch[2], campaign.releases), torch[1], wheel, python)
+            following = f"uv pip install --python {python} torch"
+            raise TensorcopyError("this interpreter has no torch", got=python, allowed="a Python with torch", next=following)
+        version, minor_of_python, sha, wheel = torch
+        side = Side(environments.released_as(version, sha, campaign.releases), minor_of_python, wheel, python)
         if (other := sides.setdefault(side.place, side)) is not side:
             raise TensorcopyError(
                 "two interpreters have the same torch",
@@ -266,16 +259,15 @@ def in_interpreters(pythons: Sequence[str], campaign: Campaign, named: Sequence[
                 allowed="another release, Python or kind of wheel in each",
                 next="leave one of them out",
             )
-    names = {name for each in sides.values() for name in (each.release.version, each.release.tag)}
-    if others := [text for text in named if text not in names | {NEW}]:
+    names = {each: {each.release.version, each.release.tag} for each in sides.values()}
+    if others := {*named}.difference({NEW}, *names.values()):
         raise TensorcopyError(
             "no interpreter has this torch",
-            got=", ".join(others),
-            allowed=", ".join(each.release.version for each in sides.values()),
+            got=", ".join(sorted(others)),
+            allowed=", ".join(each.release.version for each in names),
             next="leave out --interpreter to install the release",
         )
-    chosen = [each for each in sides.values() if {each.release.version, each.release.tag} & {*named}]
-    return chosen if chosen and NEW not in named else [*sides.values()]
+    return [each for each in names if not named or NEW in named or names[each].intersection(named)]
 
 
 def of_commits(commits: Mapping[str, str], campaign: Campaign, paths: Paths, *, version: str = "", interpreter: str = "") -> list[Side]:

@@ -10,7 +10,7 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -38,9 +38,9 @@ STEADY = {
     "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
 }
 
-# the oldest driver on Linux by CUDA's major version, from "Minimum Required Driver Version for CUDA Minor Version Compatibility" of
-# docs.nvidia.com/cuda/cuda-toolkit-release-notes; 10.2, which has no such compatibility, needs the driver of its own toolkit
-OLDEST_DRIVER = {10: (440, 33), 11: (450, 80, 2), 12: (525, 60, 13), 13: (580, 65, 6)}
+# the branch of the oldest driver on Linux by CUDA's major version, from "Minimum Required Driver Version for CUDA Minor Version
+# Compatibility" of docs.nvidia.com/cuda/cuda-toolkit-release-notes; 10.2, which has no such compatibility, needs that of its own toolkit
+OLDEST_DRIVER = {10: 440, 11: 450, 12: 525, 13: 580}
 
 
 def runner() -> str:
@@ -86,25 +86,15 @@ def why_not(release: Release, pythons: Sequence[str]) -> str:
     return ""
 
 
-def why_no_gpu(release: Release, gpus: Iterable[Gpu]) -> str:
-    """Return why none of these GPUs can run the wheel of `release`: the first one's reason. "" where one can."""
-    reasons = [why_not_on(release, gpu.driver, gpu.capability) for gpu in gpus]
-    return reasons[0] if all(reasons) else ""
-
-
-def why_not_on(release: Release, driver: str, capability: tuple[int, int] | None) -> str:
-    """Return why a GPU cannot run the wheel of `release`; "" where it can, or where that is unknown.
-
-    driver : version of NVIDIA's driver, such as "580.65.06"
-    capability : compute capability of the GPU; None if it is unknown
-    """
+def why_not_on(release: Release, gpu: Gpu) -> str:
+    """Return why a GPU cannot run the wheel of `release`; "" where it can, or where that is unknown."""
     if not release.cuda:
         return ""
-    needed = OLDEST_DRIVER.get(int(release.cuda.split(".")[0]), ())
-    if [int(driver.split(".")[0] or 0)] < list(needed[:1]):  # the branch decides: its later numbers are those of the toolkit's own driver
-        return f"CUDA {release.cuda} needs driver R{needed[0]} or newer, and this one is {driver}"
-    if capability and release.kernels and not has_kernels(release.kernels, capability):
-        return f"no kernels for sm_{capability[0]}{capability[1]}, only for {', '.join(release.kernels)}"
+    needed = OLDEST_DRIVER.get(int(release.cuda.split(".")[0]), 0)
+    if int(gpu.driver.split(".")[0] or 0) < needed:
+        return f"CUDA {release.cuda} needs driver R{needed} or newer, and this one is {gpu.driver}"
+    if gpu.capability and release.kernels and not has_kernels(release.kernels, gpu.capability):
+        return "no kernels for sm_{}{}, only for {}".format(*gpu.capability, ", ".join(release.kernels))
     return ""
 
 

@@ -54,22 +54,21 @@ def executable(python: str) -> Path:
 TORCH = f"""
 import importlib.util, json, os, runpy, sys
 version = runpy.run_path(os.path.join(os.path.dirname(importlib.util.find_spec("torch").origin), "version.py"))
-build = [version.get(name) is not None for name in {[name for name, _ in WHEELS.values()]}]
-print(json.dumps([version["__version__"].partition("+")[0], "%d.%d" % sys.version_info[:2], version["git_version"], *build]))
+kinds = [kind for kind, name in { {kind: name for kind, (name, _) in WHEELS.items()} }.items() if version.get(name) is not None]
+print(json.dumps([version["__version__"].partition("+")[0], "%d.%d" % sys.version_info[:2], version["git_version"], *kinds, "cpu"][:4]))
 """
 
 
-def torch_of(python: Path) -> list[Any]:
-    """Return what tells the torch of an interpreter from others, its version and its Python first, without importing it.
+def torch_of(python: Path) -> list[str]:
+    """Return the version of an interpreter's torch, its Python, torch's SHA and the kind of its wheel, without importing it.
 
     Nothing where it has none, or cannot be asked.
     """
     try:
         asked = subprocess.run([python, "-I", "-c", TORCH], capture_output=True, text=True, check=True, timeout=60)
-        found: list[Any] = json.loads(asked.stdout)
+        return [str(part) for part in json.loads(asked.stdout)]
     except (OSError, subprocess.SubprocessError, ValueError):
         return []
-    return found
 
 
 def run_probe(

@@ -1,7 +1,6 @@
-"""NVIDIA GPUs, read through NVIDIA's management library (NVML): clocks, limits, modes, load and processes.
+"""NVIDIA GPUs, read through NVIDIA's management library (NVML), which comes with the driver; pynvml calls it.
 
 `properties` describes the device that torch measures, for the provenance; `visible_gpus` those that CUDA sees, which select releases.
-The library comes with the driver; pynvml calls it.
 """
 
 from __future__ import annotations
@@ -18,51 +17,20 @@ from importlib.util import module_from_spec, spec_from_file_location
 from time import monotonic
 from typing import Any, TypeVar
 
-from tensorcopy.files import kernel_text
-
 BINDINGS = "TENSORCOPY_PYNVML"  # the environment variable with the file of pynvml, for an environment of a release, which has none
-NO_LIBRARY = "NVIDIA's management library"  # begins the reason why it cannot be used
-MIG_INSTANCE = "CUDA_VISIBLE_DEVICES selects a MIG instance, which cannot be checked"
 LOAD_SECONDS = 0.05  # an idle GPU lowers its clock, and raises it within some milliseconds of work
-
-# of nvml.h: kinds of clocks, a sensor, and the bits of reasons for a lower clock
-SM_CLOCK, MEMORY_CLOCK, GPU_SENSOR = 1, 2, 0
-SLOWDOWN_REASONS = {0x4: "power cap", 0x8: "hardware slowdown", 0x20: "heat", 0x40: "heat", 0x80: "power brake"}
+SM_CLOCK, MEMORY_CLOCK = 1, 2  # kinds of clocks, of nvml.h
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """An NVIDIA GPU; bytes, megahertz and degrees Celsius.
-
-    driver : version of its driver, such as "580.65.06"
-    free : bytes of its memory
-    busy : share of the last second in which it computed, 0 to 1
-    processes : names of other processes that hold memory of it
-    clock, max_clock : current and highest frequency
-    persistent : whether the driver stays loaded while the GPU is idle
-    slowed_by : reasons for a reduced clock
-    divided : whether it is divided into MIG instances
-    index : the driver's number of it
-    capability : compute capability; None where the driver does not report it
-    hidden : why its processes cannot be listed; "" where they can
-    """
+    """An NVIDIA GPU."""
 
     name: str
-    driver: str
-    free: int
-    busy: float
-    processes: tuple[str, ...]
-    clock: int
-    max_clock: int
-    temperature: int
-    persistent: bool
-    slowed_by: tuple[str, ...]
-    divided: bool
-    index: int = 0
-    capability: tuple[int, int] | None = None
-    hidden: str = ""
+    driver: str  # version of its driver, such as "580.65.06"
+    capability: tuple[int, int] | None = None  # compute capability; None where the driver does not report it
 
 
 def properties() -> dict[str, Any]:
@@ -74,7 +42,7 @@ def properties() -> dict[str, Any]:
 
     of_torch = torch.cuda.get_device_properties(torch.cuda.current_device())
     cache = getattr(of_torch, "L2_cache_size", None)
-    with _management() as (library, _):
+    with _management() as library:
         read = partial(_read, library, _handle(library, of_torch) if library else None)
         milliwatts = read("EnforcedPowerLimit")
         source, target = torch.ones(2, 2**16, device="cuda")
@@ -106,34 +74,22 @@ def driver_version(text: str) -> str:
 
 def driver() -> str:
     """Return the version of NVIDIA's driver; "" without one."""
-    with _management() as (library, _):
+    with _management() as library:
         return str(library.nvmlSystemGetDriverVersion()) if library else ""
 
 
-def visible_gpus() -> tuple[list[Gpu], str]:
-    """Return the NVIDIA GPUs that CUDA sees, and the reason why there are none, or "".
-
-    CUDA_VISIBLE_DEVICES hides GPUs from CUDA, though not from the driver. One that this process may not use, as in a
-    container, is left out.
-    """
-    selection = os.environ.get("CUDA_VISIBLE_DEVICES")
-    with _management() as (library, missing):
+def visible_gpus() -> list[Gpu]:
+    """Return the NVIDIA GPUs that CUDA sees: CUDA_VISIBLE_DEVICES hides some from it, though not from the driver."""
+    with _management() as library:
         if library is None:
-            return [], f"{NO_LIBRARY}: {missing}"
-        handles, denied = [], ""
+            return []
+        handles = []
         for index in range(library.nvmlDeviceGetCount()):
-            try:
+            with suppress(library.NVMLError):  # this process may not use it, as in a container
                 handles.append(library.nvmlDeviceGetHandleByIndex(index))
-            except library.NVMLError as error:
-                denied = str(error)
-        gpus = [_gpu(library, handle) for handle in selected(handles, selection, library.nvmlDeviceGetUUID)]
-    if gpus:
-        return gpus, ""
-    if denied and not handles:
-        return [], f"{NO_LIBRARY}: {denied}"
-    if selection and selection.startswith("MIG-"):
-        return [], MIG_INSTANCE
-    return [], "CUDA_VISIBLE_DEVICES hides every GPU" if handles else "the driver lists no GPU"
+        driver = str(library.nvmlSystemGetDriverVersion())
+        seen = selected(handles, os.environ.get("CUDA_VISIBLE_DEVICES"), library.nvmlDeviceGetUUID)
+        return [Gpu(_read(library, each, "Name") or "", driver, _read(library, each, "CudaComputeCapability")) for each in seen]
 
 
 def selected(gpus: Sequence[T], selection: str | None, uuid_of: Callable[[T], str]) -> list[T]:
@@ -154,50 +110,20 @@ def selected(gpus: Sequence[T], selection: str | None, uuid_of: Callable[[T], st
     return chosen
 
 
-def _gpu(library: Any, handle: Any) -> Gpu:
-    """Return the readings of a GPU; where one cannot be read, what disturbs nothing."""
-    read = partial(_read, library, handle)
-    memory, load = read("MemoryInfo"), read("UtilizationRates")
-    reasons = read("CurrentClocksEventReasons") or 0
-    try:
-        running, hidden = library.nvmlDeviceGetComputeRunningProcesses_v3(handle), ""
-    except library.NVMLError as error:
-        running, hidden = [], str(error)
-    pids = [process.pid for process in running if process.pid != os.getpid()]
-    return Gpu(
-        name=read("Name") or "",
-        driver=library.nvmlSystemGetDriverVersion(),
-        free=memory.free if memory else 0,
-        busy=load.gpu / 100 if load else 0.0,
-        processes=tuple(kernel_text(f"/proc/{pid}/comm") or f"process {pid}" for pid in pids),  # the name may be hidden in a container
-        clock=read("ClockInfo", SM_CLOCK) or 0,
-        max_clock=read("MaxClockInfo", SM_CLOCK) or 0,
-        temperature=read("Temperature", GPU_SENSOR) or 0,
-        persistent=read("PersistenceMode") != 0,
-        slowed_by=tuple(sorted({words for bit, words in SLOWDOWN_REASONS.items() if reasons & bit})),
-        divided=bool(_is_on(read("MigMode"))),
-        index=read("Index") or 0,
-        capability=read("CudaComputeCapability"),
-        hidden=hidden,
-    )
-
-
 @contextmanager
-def _management() -> Iterator[tuple[Any, str]]:
-    """Yield pynvml, with the library initialized, and ""; None and the reason where it cannot be used."""
+def _management() -> Iterator[Any]:
+    """Yield pynvml, with the library initialized; None where it cannot be used."""
     library = _bindings()
     try:
         library.nvmlInit()
-    except library.NVMLError_LibraryNotFound:
-        yield None, "it is not installed"
-    except library.NVMLError as error:
-        yield None, str(error)
-    else:
-        try:
-            yield library, ""
-        finally:
-            with suppress(library.NVMLError):
-                library.nvmlShutdown()
+    except library.NVMLError:
+        yield None
+        return
+    try:
+        yield library
+    finally:
+        with suppress(library.NVMLError):
+            library.nvmlShutdown()
 
 
 def _bindings() -> Any:

@@ -102,7 +102,7 @@ def test_asv_run_measures_the_releases_of_a_range(checkout, range, expected):
     assert versions(request) == expected
     assert request.reference
     assert request.reference.release.version == sides.REFERENCE
-    assert (request.launches, request.most, request.again, request.together, request.newest) == (3, 0, True, False, True)
+    assert (request.launches, request.most, request.again, request.together) == (3, 0, True, False)
     assert (request.counts, request.functions, request.folder) == ("", True, None)
 
 
@@ -157,14 +157,14 @@ def test_asv_run_measures_commits_beside_each_other(checkout):
     request = asked("run", "HEAD~1..HEAD")
     (side,) = request.sides
     assert (side.release.version, side.revision.commit) == ("2.15.0", git(checkout, "rev-parse", "HEAD"))
-    assert (request.reference, request.newest, request.folder) == (None, False, checkout / ".asv" / "revisions" / "results")
+    assert (request.reference, request.folder) == (None, checkout / ".asv" / "revisions" / "results")
 
 
 def test_asv_continuous_compares_two_releases(checkout):
     """Four launches, up to sixteen of what is not exact enough for the factor; without one release its parent is the other."""
     for request in (asked("continuous", "v2.14.1", "v2.15.0"), asked("continuous", "v2.15.0")):
         assert versions(request) == NEWEST[-2:]
-        assert (request.launches, request.most, request.together, request.newest, request.counts) == (4, 16, True, False, None)
+        assert (request.launches, request.most, request.together, request.counts) == (4, 16, True, None)
         assert request.half == pytest.approx(0.05)
         assert (request.again, request.folder) == (True, None)
     assert asked("continuous", "v2.15.0", "--factor", "1.02").half == pytest.approx(0.01)

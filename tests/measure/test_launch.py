@@ -138,7 +138,7 @@ def take(programs: list[Program], pattern: str, **options: object) -> Launch:
 
 
 def count(program: Program, pattern: str = "", **options: object) -> Launch:
-    return launch.count(program, "box", Matching(pattern), **options)[0]
+    return launch.take([program], "box", Matching(pattern), kind="counts", **options)[0]
 
 
 @pytest.fixture

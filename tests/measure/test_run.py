@@ -38,7 +38,7 @@ from tensorcopy.measure.sides import Opened, Side
 from tensorcopy.releases import environments, interpreters, release_table
 from tensorcopy.results import launches
 from tensorcopy.results.launches import Launch
-from tensorcopy.worker import hardware, nvidia
+from tensorcopy.worker import hardware, nvidia, turns
 from tensorcopy.worker.devices import cpu_model
 from tensorcopy.worker.nvidia import Gpu
 from tests import launch_files
@@ -47,7 +47,7 @@ from tests.launch_files import PROVENANCE
 from tests.repositories import commit_all, sha
 from tests.repositories import run as run_git
 
-OLD_GPU = Gpu("NVIDIA H200", "550.54.14", 2**37, 0.0, (), 345, 1980, 31, True, (), False, capability=(9, 0))
+OLD_GPU = Gpu("NVIDIA H200", "550.54.14", (9, 0))
 BY_SIZE, PEAK, BETWEEN = "copies.BySize.time_copy", "memory.Host.track_peak", "article.Copies.time_copy"
 CLEAR, IN_DOUBT = f"{BY_SIZE}('clone', 16)", f"{BY_SIZE}('tensor', 16)"
 SUITES = {
@@ -59,7 +59,7 @@ SUITES = {
     )
 }
 BEGIN = datetime(2026, 11, 21, 8, tzinfo=timezone.utc)
-DESCRIBED = ("name", "type", "unit", "version", "params", "param_names", "timeout", "setup_cache_key", "setup_cache_timeout")
+DESCRIBED = ("name", "type", "unit", "version", "params", "param_names")  # the others of `turns.DESCRIBED` are none
 
 
 class Machine:
@@ -92,7 +92,9 @@ class Machine:
             (side.path(own, paths) / environments.COMPLETE).touch()
         provenance = {**PROVENANCE, "torch": f"{version}+cu1", "torch_sha": side.release.sha, "python": f"{side.python}.7"}
         provenance |= {"hardware": hardware.collect(), "accelerators": self.accelerators, "cpu": self.cpu}
-        described = [{name: getattr(each, name) for name in DESCRIBED} for each in self.suites.values()]
+        described = [
+            {**dict.fromkeys(turns.DESCRIBED), **{name: getattr(each, name) for name in DESCRIBED}} for each in self.suites.values()
+        ]
         report = {"provenance": provenance, "torch_folder": f"/torch/{version}", "methods": {"clone": launch_files.observed()}}
         return Opened(Program(side.place, Path("python"), Path("suites"), provenance=provenance), report, described, self.broken)
 
@@ -106,10 +108,14 @@ class Machine:
         name: str,
         cases: Collection[str],
         *,
+        kind: str,
         reference: int | None,
         core: int | None,
+        observed: Mapping[str, Any],
         report_progress: Any,
     ) -> tuple[Launch, list[str]]:
+        if kind == "counts":
+            return self.count(programs, name, cases, observed["methods"]), []
         self.before_a_launch(core, report_progress)
         names = [self.name_of(program) for program in programs]
         for each, program in zip(names, programs):
@@ -127,29 +133,21 @@ class Machine:
             (suite.name, index): self.turns(names, number, text) for suite in suites.values() for text, index in suite.selected.items()
         }
         of = launch.stored(suites, by_case)
-        began = self.beginning(number)
-        return launch.document(programs, name, began, kind="times", suites=of, reference=UNSET if reference is None else reference), []
+        began, kinds = BEGIN + timedelta(minutes=number), {"kind": kind, "reference": UNSET if reference is None else reference}
+        return launch.document(programs, name, began, 1, suites=of, **kinds), []
 
-    def count(
-        self, program: Program, name: str, cases: Collection[str], *, observed: Mapping[str, Any], **_: Any
-    ) -> tuple[Launch, list[str]]:
-        self.counted.append(self.name_of(program).partition("@")[0])
+    def count(self, programs: Sequence[Program], name: str, cases: Collection[str], methods: Mapping[str, Any]) -> Launch:
+        self.counted.append(self.name_of(programs[0]).partition("@")[0])
         suites = launch.selected(self.suites, cases, timed=False)
         stored = {suite.name: suite.stored() for suite in suites.values()}
         for each, suite in stored.items():
             suite.values.update({str(index): 4096.0 for index in suites[each].selected.values()})
-        began = self.beginning(len(self.counted))
-        return launch.document([program], name, began, kind="counts", suites=stored, methods=dict(observed["methods"])), []
+        began = BEGIN + timedelta(minutes=len(self.counted))
+        return launch.document(programs, name, began, 1, kind="counts", suites=stored, methods=dict(methods))
 
     @staticmethod
     def name_of(program: Program) -> str:
         return f"{program.provenance['torch'].partition('+')[0]}@{program.place[1][2:].partition('-')[0]}"
-
-    @staticmethod
-    def beginning(minutes: int) -> Any:
-        """Return when a launch began: in this order, which those of one second do not have."""
-        began = BEGIN + timedelta(minutes=minutes)
-        return SimpleNamespace(time=began, ended=lambda: began + timedelta(seconds=1))
 
     def turns(self, names: list[str], number: int, case: str) -> list[Turns]:
         if case in self.failing:
@@ -172,7 +170,6 @@ def machine(every_python, tmp_path, monkeypatch) -> Machine:
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(sides, "opened", made.opened)
     monkeypatch.setattr(launch, "take", made.take)
-    monkeypatch.setattr(launch, "count", made.count)
     for module in ("measure.run", "cli.measure", "cli.compare"):
         monkeypatch.setattr(f"tensorcopy.{module}.monotonic", lambda: made.now)
     monkeypatch.setattr(run.platform, "node", lambda: "box")
@@ -420,7 +417,7 @@ def test_counts_are_taken_once_of_each_release(machine, capsys):
     assert machine.counted == []
     for selection in (("--bench", "copies"), ("--bench", "copies"), (), ()):
         assert measure("2.14.1..2.15.0", "--launches", "1", *selection) == 0
-        assert machine.counted == ["2.14.1", "2.15.0"] * (1 if selection else 2)
+        assert Counter(machine.counted) == dict.fromkeys(["2.14.1", "2.15.0"], 1 if selection else 2)
     assert len(machine.taken) == 1
     assert measure("2.13.0", "2.8.0", "--bench", "^memory") == 0
     assert (sorted(machine.counted[4:]), len(machine.taken)) == (["2.13.0", "2.8.0"], 1)
@@ -707,7 +704,7 @@ def test_an_interpreter_is_measured_with_its_own_torch(machine, capsys):
 def two_interpreters(machine, tmp_path):
     """Two interpreters with the torch of two releases, of two Pythons; others have that of the second, and of a third release."""
     for name, version, python in (("a", "2.14.1", "3.12"), ("b", "2.15.0", "3.11"), ("c", "2.15.0", "3.11"), ("d", "2.13.0", "3.11")):
-        answer = json.dumps([version, python, release_table.load().find(version).sha, True, False, False])
+        answer = json.dumps([version, python, release_table.load().find(version).sha, "cuda"])
         (tmp_path / name).write_text(f"#!/bin/sh\necho '{answer}'\n")
         (tmp_path / name).chmod(0o755)
     return ["--interpreter", "./a", "--interpreter", "./b"]
@@ -739,7 +736,7 @@ def test_a_required_gpu_selects_the_releases_before_they_are_installed(machine, 
     machine.accelerators = {"cuda": "NVIDIA H200"}
     monkeypatch.setenv("TENSORCOPY_NEEDS", "" if arguments else "cuda")
     monkeypatch.setenv("UV_TORCH_BACKEND", backend)
-    monkeypatch.setattr(nvidia, "visible_gpus", lambda: ([OLD_GPU], ""))
+    monkeypatch.setattr(nvidia, "visible_gpus", lambda: [OLD_GPU])
     code = measure("2.15.0", "--launches", "1", "--no-counts", *arguments)
     assert code == (0 if backend else 2)
     refused = "NVIDIA H200 can run none of these releases: got CUDA 13.2 needs driver R580 or newer, and this one is 550.54.14; "
@@ -798,7 +795,7 @@ def test_a_revision_that_lacks_a_case_has_the_launches_of_the_other(machine, tmp
     by_case = {(BY_SIZE, 0): [Turns([1e-6], 1), Turns([1e-6], 1)], (BY_SIZE, 1): [Turns([1e-6], 1), Turns()]}
     for shas, revisions, expected in (((rows[0].sha,) * 2, "12", 2), ((rows[0].sha, rows[1].sha), ("", ""), 1)):
         programs = [Program((sha, "py3.11-cuda", of), Path(), Path(), provenance=PROVENANCE) for sha, of in zip(shas, revisions)]
-        taken = launch.document(programs, "box", machine.beginning(0), kind="times", suites=launch.stored(suites, by_case))
+        taken = launch.document(programs, "box", BEGIN, 1, kind="times", suites=launch.stored(suites, by_case))
         assert sum(place == programs[1].place for place, _ in plan.told(taken, suites, {})) == expected
 
 
