@@ -115,8 +115,7 @@ def continuous(conf: Any, options: Namespace) -> int:
             together=True,
             counts=None,
         )
-        _measured(request, repo, paths)
-        comparison = measuring.compared(request, repo.campaign, paths, margin)
+        comparison = measuring.compared(request, _measured(request, repo, paths), repo.campaign, margin)
     if comparison is None:
         raise TensorcopyError("nothing was compared", got="no launch of both", allowed="more time", next="raise TENSORCOPY_FOR")
     return reading.print_comparison(replace(comparison, labels=names if isinstance(after, str) else comparison.labels), options)

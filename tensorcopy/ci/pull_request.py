@@ -72,7 +72,7 @@ def compared(pair: tuple[Side, Side], asked: Request, campaign: Campaign, paths:
         outcome = run.run(request, campaign, paths, report_progress=report_progress)
     except TensorcopyError as error:
         return ComparedPair(pair, None, (*error.earlier, error), ())
-    comparison = run.compared(request, campaign, paths, margin)
+    comparison = run.compared(request, outcome, campaign, margin)
     names = tuple(side.revision.name if side.revision else str(side) for side in (before, after))
     labelled = replace(comparison, labels=(names[0], names[1])) if comparison else None
     return ComparedPair(pair, labelled, outcome.problems, outcome.notes)

@@ -214,7 +214,7 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
     run.confirm_installing(request, own, paths, say)
     with output.progress_bar() as report_progress:
         outcome = run.run(request, own, paths, report_progress=report_progress)
-    comparison = run.compared(request, own, paths, options.margin)
+    comparison = run.compared(request, outcome, own, options.margin)
     if comparison is None:
         raise outcome.problems[0]
     print_warnings(own.rules.unmatched([*comparison.changes]))

@@ -258,51 +258,48 @@ def name_of(sides: Sequence[Side], reference: Side | None) -> str:
     return f"torch {own[0].release.version} to {own[-1].release.version} on Python {own[0].python}{beside}"
 
 
-def seconds_of(task: Task, suites: Suites) -> float:
-    """Return about how long the launches of a task take, on one core."""
-    total = 0.0
-    for name, suite in suites.items():
-        own = not suite_specs.find(name).shipped
-        for text, _, nbytes in suite.parameters():
-            number = max((task.left.get((side.place, text), 0) for side in task.sides), default=0)
-            each = OWN_FORK_SECONDS if own else CASE_SECONDS + BYTE_SECONDS * nbytes
-            total += number * (COUNT_SECONDS if not suite.timed else each)
-    return (START_SECONDS * task.launches + total) * len(task.sides)
-
-
-def minutes(seconds: float, suites: Suites) -> str:
-    """Return about how long something takes in words: of another's suites the least, since their setup and calls may take minutes."""
-    number = max(1, round(seconds / 60))
-    cases = sum(len(suite.selected) for name, suite in suites.items() if not suite_specs.find(name).shipped)
-    return f"at least {number} min for {counted(cases, 'case')}, more where setup or a call is slow" if cases else f"about {number} min"
-
-
 def outlook(tasks: Sequence[Task], suites: Suites, parallel: int, more: str) -> list[str]:
     """Return what tasks will take: launches and minutes; nothing where none is missing; more : what may follow."""
-    timed = [task for task in tasks if task.kind == "times" and task.launches]
+    of_times, of_counts = ([task for task in tasks if task.kind == kind and task.launches] for kind in ("times", "counts"))
     lines = []
-    if timed:
-        sizes = sorted({len(task.sides) for task in timed})
+    if of_times:
+        sizes = sorted({len(task.sides) for task in of_times})
         of = counted(sizes[0], "side") if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} sides"
         at_a_time = f", {parallel} at a time" if parallel > 1 else ""
-        taken = minutes(sum(seconds_of(task, suites) for task in timed) / parallel, {n: s for n, s in suites.items() if s.timed})
-        lines.append(f"{counted(sum(task.launches for task in timed), 'launch')} of {of}{at_a_time}: {taken}{more}")
-    if of_counts := [task for task in tasks if task.kind == "counts" and task.launches]:
-        taken = minutes(sum(seconds_of(task, suites) for task in of_counts), {n: s for n, s in suites.items() if not s.timed})
-        lines.append(f"{'then ' if timed else ''}counts of {counted(len({*(each.sides for each in of_counts)}), 'release')}: {taken}")
+        number = counted(sum(task.launches for task in of_times), "launch")
+        lines.append(f"{number} of {of}{at_a_time}: {minutes(of_times, suites, parallel)}{more}")
+    if of_counts:
+        of = counted(len(of_counts), "release")
+        lines.append(f"{'then ' if lines else ''}counts of {of}: {minutes(of_counts, suites, 1)}")
     return lines
+
+
+def minutes(tasks: Sequence[Task], suites: Suites, parallel: int) -> str:
+    """Return about how long tasks of a kind take: of another's suites the least, since their setup and calls may take minutes."""
+    seconds, of_others = sum(START_SECONDS * task.launches * len(task.sides) for task in tasks), 0
+    for name, suite in suites.items():
+        if suite.timed == (tasks[0].kind == "times"):
+            shipped = suite_specs.find(name).shipped
+            of_others += 0 if shipped else len(suite.selected)
+            for text, _, nbytes in suite.parameters():
+                of_case = COUNT_SECONDS if not suite.timed else CASE_SECONDS + BYTE_SECONDS * nbytes if shipped else OWN_FORK_SECONDS
+                for task in tasks:
+                    seconds += of_case * len(task.sides) * max((task.left.get((side.place, text), 0) for side in task.sides), default=0)
+    number = max(1, round(seconds / parallel / 60))
+    slow = f"at least {number} min for {counted(of_others, 'case')}, more where setup or a call is slow"
+    return slow if of_others else f"about {number} min"
 
 
 def in_vain(task: Task, launch: Launch, suites: Suites) -> TensorcopyError | None:
     """Return the error of a launch that has brought a task no nearer to its end, which would never come; None where it has."""
     if task.after(launch, suites).left != task.left:
         return None
-    return TensorcopyError(
+    what, following = (
         f"a launch brought {task.name} no nearer to what it lacks",
-        got=f"nothing of {some(sorted(task.cases))}",
-        allowed="the same cases in each launch",
-        next="give parameters fixed texts, such as names that setup looks up",
+        "give parameters fixed texts, such as names that setup looks up",
     )
+    got = f"nothing of {some(sorted(task.cases))}"
+    return TensorcopyError(what, got=got, allowed="the same cases in each launch", next=following)
 
 
 def failures(launches: Iterable[Launch], suites: Suites) -> str:

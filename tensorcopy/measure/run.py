@@ -142,8 +142,12 @@ class _Run:
         """Take note of the cases that a request selects of open sides, and of what cannot be imported. Raises TensorcopyError."""
         of_programs = [(self.opened[side].program, self.opened[side].suites) for side in able]
         devices = {device for program, _ in of_programs for device in program.provenance["accelerators"]}
-        broken = {what: why for side in able for what, why in self.opened[side].broken.items()}
-        errors = [broken_suite(what, why) for what, why in broken.items()]
+        errors = []
+        for what, why in {what: why for side in able for what, why in self.opened[side].broken.items()}.items():
+            name = re.search(r"No module named '(\w+)", why)
+            following = f'requires = ["{name[1]}"] in [project] of tensorcopy.toml, or the package that has it' if name else "correct it"
+            what, allowed = f"{what} of the suites cannot be measured", "what asv can import and make"
+            errors.append(TensorcopyError(what, got=why, allowed=allowed, next=following))
         try:
             self.suites |= plan.wanted(self.request, launch.merged(of_programs)[0], devices)
         except TensorcopyError as error:
@@ -436,28 +440,11 @@ def _outcome(of: _Run) -> RunOutcome:
     )
 
 
-def compared(request: Request, campaign: Campaign, paths: Paths, margin: float | None = None) -> Comparison | None:
-    """Return how the two sides of a request compare, by the launches of its folder; None where one has no result.
-
-    margin : see `Question`. Raises TensorcopyError for a damaged file where one has no result.
-    """
-    loaded = reader.load_results(request.folder or paths.results, campaign.releases)
-    processors = {hardware.own_processor()} if not request.history else ()
-    own = own_histories(loaded, request.history, processors)
-    by_place = {result.place: result for history in own for result in history.results}
+def compared(request: Request, outcome: RunOutcome, campaign: Campaign, margin: float | None = None) -> Comparison | None:
+    """Return how the two sides of a request compare; None where one has no result; margin : see `Question`."""
+    by_place = {result.place: result for result in outcome.results}
     before, after = (by_place.get(side.place) for side in request.sides)
-    if before and after:
-        return comparisons.between(Question(before, after, campaign.rules, margin))
-    if loaded.problems:
-        raise loaded.problems[0]
-    return None
-
-
-def broken_suite(what: str, why: str) -> TensorcopyError:
-    """Return the error of a module, or a benchmark, that cannot be made; why : the exception."""
-    missing = re.search(r"No module named '(\w+)", why)
-    following = f'requires = ["{missing[1]}"] in [project] of tensorcopy.toml, or the package that has it' if missing else "correct it"
-    return TensorcopyError(f"{what} of the suites cannot be measured", got=why, allowed="what asv can import and make", next=following)
+    return comparisons.between(Question(before, after, campaign.rules, margin)) if before and after else None
 
 
 def now_folder(paths: Paths) -> Path:

@@ -44,10 +44,7 @@ OLDEST_DRIVER = {10: 440, 11: 450, 12: 525, 13: 580}
 
 
 def runner() -> str:
-    """Return the version of asv_runner to install into every environment.
-
-    It is the version this program uses, because asv_runner determines how a sample is taken.
-    """
+    """Return the version of asv_runner of every environment: that of this program, because it decides how a sample is taken."""
     return version("asv_runner")
 
 
@@ -62,10 +59,7 @@ def backend() -> str:
 
 
 def expected_build() -> str:
-    """Return the kind of torch wheel that uv installs on this machine.
-
-    It is the package index's default for the platform, or the one that `BACKEND` selects.
-    """
+    """Return the kind of torch wheel that uv installs here: the package index's default, or the one that `BACKEND` selects."""
     for build, (_, prefix) in {"cpu": ("", "cpu"), **WHEELS}.items():
         if backend().startswith(prefix):
             return build
@@ -73,10 +67,7 @@ def expected_build() -> str:
 
 
 def why_not(release: Release, pythons: Sequence[str]) -> str:
-    """Return why `release` cannot be installed with any of `pythons` here.
-
-    "" where it can.
-    """
+    """Return why `release` cannot be installed with any of `pythons` here; "" where it can."""
     supported = [python for python in pythons if release.runs_on(python)]
     wheels = f"wheels for Python {release.pythons[0]} to {release.pythons[1]}"
     if not supported:
@@ -119,30 +110,20 @@ def gigabytes(directory: Path, release: Release, python: str) -> int:
 def install(directory: Path, release: Release, python: str, build: str, campaign: Campaign) -> Path:
     """Return the interpreter of the environment for `release` on Python `python`, with what a campaign requires.
 
-    It is installed under `directory` unless it exists. Raises TensorcopyError, and OSError.
+    It is installed under `directory`, unless it is there, from the same: builds of one name may have several wheels, and packages are built
+    anew when a file of theirs has changed. Raises TensorcopyError, and OSError.
     """
     # without links: the bytecode of its packages is kept by their path
     path = path_of(directory, release, python, build).resolve()
-    requirements = _requirements(release, numpy_for(release, python) if campaign.pins_numpy else "", campaign)
-    text = _content(requirements, campaign)
+    numpy = numpy_for(release, python) if campaign.pins_numpy else ""
+    requirements = [*release.requirements(numpy), f"asv_runner=={runner()}", *campaign.requirements()]
+    of_backend = [f"# {BACKEND}={backend()}"] if backend() else []
+    text = "\n".join([*requirements, *of_backend, *(f"# {_digest(folder, campaign)} of {folder}" for folder in campaign.sources())])
     with files.locked(path.with_name(f".{path.name}.lock")):  # uv would remove what another program has installed
         if not (is_complete(path) and (path / COMPLETE).read_text(encoding="utf-8") == text):
-            _install(path, release, python, requirements, campaign)
+            _install(path, release, python, requirements, is_own=bool(campaign.requirements()))
             (path / COMPLETE).write_text(text, encoding="utf-8")
     return uv.interpreter(path)
-
-
-def _requirements(release: Release, numpy: str, campaign: Campaign) -> list[str]:
-    return [*release.requirements(numpy), f"asv_runner=={runner()}", *campaign.requirements()]
-
-
-def _content(requirements: Sequence[str], campaign: Campaign) -> str:
-    """Return what an environment is installed from.
-
-    Builds of one name may have several wheels, and packages are built anew when a file of theirs has changed.
-    """
-    of_backend = [f"# {BACKEND}={backend()}"] if backend() else []
-    return "\n".join([*requirements, *of_backend, *(f"# {_digest(folder, campaign)} of {folder}" for folder in campaign.sources())])
 
 
 def _digest(package: Path, campaign: Campaign) -> str:
@@ -169,16 +150,13 @@ def remove(path: Path) -> None:
     try:
         uv.forget(uv.packages(path))
     except uv.UvFailed as error:
-        raise TensorcopyError(
-            f"uv's cache kept the packages of {path.name}",
-            got=str(error),
-            allowed="a cache that can be written",
-            next="uv cache clean torch",
-        ) from error
+        what, allowed = f"uv's cache kept the packages of {path.name}", "a cache that can be written"
+        raise TensorcopyError(what, got=str(error), allowed=allowed, next="uv cache clean torch") from error
     shutil.rmtree(path)
 
 
-def _install(path: Path, release: Release, python: str, requirements: list[str], campaign: Campaign) -> None:
+def _install(path: Path, release: Release, python: str, requirements: list[str], *, is_own: bool) -> None:
+    """Let uv make an environment; is_own : whether a campaign has requirements. Raises TensorcopyError."""
     interpreter = uv.find_python(python)
     if interpreter is None:
         raise TensorcopyError(
@@ -195,17 +173,12 @@ def _install(path: Path, release: Release, python: str, requirements: list[str],
             shutil.rmtree(path, ignore_errors=True)  # half of it would take the space that something else needs
             room = f"free {max(GIGABYTES.values()) + 1} GB for each environment, or tensorcopy measure --environments 2"
             raise DiskError(f"torch {release.version} was not installed", got=disk.got, allowed=disk.allowed, next=room) from error
-        has_own = not error.is_of_network and campaign.requirements()
-        raise TensorcopyError(
-            f"torch {release.version} was not installed on Python {python}",
-            got=str(error),
-            allowed=f"{', '.join(requirements)}, if they can be installed together"
-            if has_own
-            else "a package index with the wheel that uv can reach",
-            next=f"correct requires in {interpreters.FILE}, or name another release"
-            if has_own
-            else "check the network and UV_INDEX_URL, then repeat: no measurement is lost",
-        ) from error
+        allowed, following = "a package index with the wheel that uv can reach", "check the network and UV_INDEX_URL, then repeat"
+        if is_own and not error.is_of_network:
+            allowed = f"{', '.join(requirements)}, if they can be installed together"
+            following = f"correct requires in {interpreters.FILE}, or name another release"
+        what = f"torch {release.version} was not installed on Python {python}"
+        raise TensorcopyError(what, got=str(error), allowed=allowed, next=following) from error
 
 
 def verify(provenance: Mapping[str, Any], release: Release, python: str, build: str, campaign: Campaign, folder: Path) -> None:
@@ -217,14 +190,13 @@ def verify(provenance: Mapping[str, Any], release: Release, python: str, build: 
             continue  # of what the campaign requires
         installed = provenance[name].split("+")[0] if name == "torch" else provenance[name]
         if installed != value:
-            remedies = {"build": f"set {BACKEND} to the intended build, such as cpu or cu126"}
-            of_torch = f"correct the row of {release.version} in {TABLE.name}, or install from another index"
-            raise TensorcopyError(
-                f"the environment of torch {release.version} is refused: its {name} differs from the table of releases",
-                got=f"{installed} in {provenance['torch']}",
-                allowed=value,
-                next={**remedies, **dict.fromkeys(("torch", "torch_sha"), of_torch)}.get(name, f"remove {folder} and repeat"),
-            )
+            following = f"remove {folder} and repeat"
+            if name == "build":
+                following = f"set {BACKEND} to the intended build, such as cpu or cu126"
+            elif name in ("torch", "torch_sha"):
+                following = f"correct the row of {release.version} in {TABLE.name}, or install from another index"
+            what = f"the environment of torch {release.version} is refused: its {name} differs from the table of releases"
+            raise TensorcopyError(what, got=f"{installed} in {provenance['torch']}", allowed=value, next=following)
 
 
 def released_as(torch: str, sha: str, releases: ReleaseIndex) -> Release:
@@ -242,10 +214,7 @@ def released_as(torch: str, sha: str, releases: ReleaseIndex) -> Release:
 
 
 def bytecode_in(folder: Path) -> dict[str, str]:
-    """Return environment variables that make Python cache bytecode in `folder`.
-
-    Without bytecode, torch takes twice as long to import in every process of a launch; the caller's settings may disable it.
-    """
+    """Return environment variables that make Python cache bytecode in `folder`, which a caller may disable: torch starts twice as fast."""
     return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
 
 

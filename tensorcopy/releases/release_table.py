@@ -32,27 +32,18 @@ Kernel = Annotated[str, Meta(pattern=r"^(sm|compute)_\d{2,3}[af]?$")]
 
 @dataclass(frozen=True)
 class Release:
-    """A torch release, one row of the table.
-
-    sha : PyTorch's commit, which the wheel reports as torch.version.git_version
-    pythons : the first and the last Python minor with a Linux x86-64 wheel
-    numpy : the version to measure with
-    notes : the address of its release notes
-    requires : packages that the wheel needs and does not declare
-    kind : "release" or "nightly"
-    cuda : the CUDA version of its Linux wheel; "" if it is unknown
-    kernels : the GPU architectures that this wheel is compiled for, such as "sm_90"
-    """
+    """A torch release, one row of the table."""
 
     version: str
-    date: date
-    sha: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]
-    pythons: tuple[Python, Python]
-    numpy: Requirement
-    notes: str
-    requires: tuple[Requirement, ...] = ()
+    date: date  # of the upload
+    sha: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]  # PyTorch's commit, which the wheel reports as torch.version.git_version
+    pythons: tuple[Python, Python]  # the first and the last minor with a Linux x86-64 wheel
+    numpy: Requirement  # the version to measure with
+    notes: str  # the address of its release notes
+    requires: tuple[Requirement, ...] = ()  # packages that the wheel needs and does not declare
     kind: Literal["release", "nightly"] = "release"
-    cuda: Annotated[str, Meta(pattern=r"^(\d+\.\d+)?$")] = field(default="", compare=False)  # another wheel is the same release
+    # Of its Linux wheel, as another one is the same release: the CUDA version, "" if it is unknown, and the GPU architectures, as "sm_90"
+    cuda: Annotated[str, Meta(pattern=r"^(\d+\.\d+)?$")] = field(default="", compare=False)
     kernels: tuple[Kernel, ...] = field(default=(), compare=False)
 
     @property
@@ -68,10 +59,7 @@ class Release:
         return minor(self.pythons[0]) <= minor(python) <= minor(self.pythons[1])
 
     def requirements(self, numpy: str) -> list[str]:
-        """Return the requirements of an environment.
-
-        numpy : its version; "" for the newest that this release, the Python and what else is required allow
-        """
+        """Return the requirements of an environment; numpy : "" for the newest that this release, the Python and other packages allow."""
         any_numpy = "numpy" if minor(self.version) >= NUMPY_2 else "numpy<2"
         return [f"torch=={self.version}", f"numpy=={numpy}" if numpy else any_numpy, *self.requires]
 

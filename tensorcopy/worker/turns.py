@@ -110,8 +110,10 @@ class Suites:
 
     def __init__(self, folder: str) -> None:
         """Import each module and make each benchmark once, as asv's discovery does: what is shared by forks is made before them."""
+        from asv_runner.benchmarks import benchmark_types
         from asv_runner.discovery import _get_benchmark
 
+        has_pympler = any(each.__name__ == "MemBenchmark" for each in benchmark_types)
         self._made: dict[str, Callable[[], Any]] = {}
         self.described: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}
@@ -122,6 +124,8 @@ class Suites:
                 except Exception as error:  # its parameters are a number, or cannot be shown, or its class raises
                     self.broken[place] = line_of(error)
                     continue
+                if benchmark is None and parts[0].startswith("mem_") and not has_pympler:  # asv says nothing of it
+                    self.broken[place] = "ModuleNotFoundError: No module named 'pympler', which mem_ benchmarks need"
                 if benchmark is not None and benchmark.name not in self._made:  # of two of one name asv runs the first
                     self._made[benchmark.name] = partial(_get_benchmark, *parts)
                     self.described.append({name: getattr(benchmark, name, None) for name in DESCRIBED})
@@ -308,23 +312,6 @@ def _number(value: Any) -> float:
     return number
 
 
-def _mem_without_pympler() -> type:
-    """Return a type for mem_ benchmarks, which asv leaves out without pympler: they fail, and say so."""
-    from asv_runner.benchmarks._base import Benchmark
-
-    class Mem(Benchmark):  # type: ignore[misc] # asv_runner has no types
-        name_regex = re.compile("^(Mem[A-Z_].+)|(mem_.+)$")
-
-        def __init__(self, *arguments: Any) -> None:
-            super().__init__(*arguments)
-            self.type, self.unit = "memory", "bytes"
-
-        def run(self, *parameters: Any) -> float:
-            raise ModuleNotFoundError("mem_ benchmarks need pympler: name it in `requires`")
-
-    return Mem
-
-
 def _shortened(text: str) -> str:
     """Return a text without what JSON cannot keep, cut to `LONGEST_ERROR` characters."""
     kept = text.encode(errors="replace").decode()
@@ -369,10 +356,8 @@ def _gives_up(call: Callable[[], object]) -> bool:
 
 def page_faults() -> int:
     """Return this process's page faults."""
-    try:
-        from resource import RUSAGE_SELF, getrusage
-    except ImportError:  # Windows
-        return 0
+    from resource import RUSAGE_SELF, getrusage  # Windows, where methods are timed without this process, has no such module
+
     usage = getrusage(RUSAGE_SELF)
     return usage.ru_minflt + usage.ru_majflt
 
@@ -391,10 +376,7 @@ def main(suites: str) -> None:
     os.dup2(2, 1)  # what it prints is no answer
     import torch  # noqa: F401 - before the fork
     from asv_runner._aux import update_sys_path
-    from asv_runner.benchmarks import benchmark_types
 
-    if not any(each.__name__ == "MemBenchmark" for each in benchmark_types):
-        benchmark_types.append(_mem_without_pympler())
     update_sys_path(suites)
     found = Suites(suites)
     nowhere = os.open(os.devnull, os.O_WRONLY)

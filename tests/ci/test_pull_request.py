@@ -37,7 +37,7 @@ class Measured:
             raise self.error
         return type("Outcome", (), {"problems": (), "notes": self.notes})
 
-    def compared(self, request: Request, campaign: Any, paths: Any, margin: float) -> Any:
+    def compared(self, request: Request, outcome: Any, campaign: Any, margin: float) -> Any:
         if not self.times:
             return None
         cases = {case: dict(zip(("2.14.1", "2.15.0"), times)) for case, times in self.times.items()}

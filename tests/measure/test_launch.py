@@ -406,9 +406,6 @@ class Values:
     def track_value(self, value):
         return value
 
-def mem_list():
-    return [0] * 1000
-
 class Named:
     params = [["a".upper, len], [object(), object()]]
 
@@ -466,8 +463,6 @@ def test_whatever_asv_describes_is_measured_or_costs_its_own_case(sides, tmp_pat
         "11": "it returned 1e+308, beyond 1e+30 or its inverse",
         "12": "it returned -1e-300, beyond 1e+30 or its inverse",
     }
-    (raised,) = counted.suites["odd.mem_list"].failed.values()
-    assert raised == {ALL: "ModuleNotFoundError: mem_ benchmarks need pympler: name it in `requires`"}
 
 
 HARMS = """
@@ -608,6 +603,7 @@ def test_a_full_disk_ends_the_launch(sides, monkeypatch):
 def test_a_module_that_cannot_be_imported_costs_its_own_benchmarks(sides):
     """And a benchmark that cannot be made, also one whose parameters cannot be shown; each is named, with the file and the reason."""
     with_suite(sides, "lacking", "import einops.layers\n\ndef time_it():\n    pass\n")
+    with_suite(sides, "memory", "def mem_list():\n    return [0] * 1000\n")  # which needs pympler
     with_suite(sides, "long", "raise ImportError('x' * 500)\n")
     with_suite(sides, "ends", "raise SystemExit(3)\n")
     with_suite(sides, "bad", "class Bad:\n    params = 5\n\n    def time_call(self, size):\n        pass\n\ndef time_good():\n    pass\n")
@@ -619,6 +615,7 @@ def test_a_module_that_cannot_be_imported_costs_its_own_benchmarks(sides):
     assert broken.pop("lacking") == f"in {sides[0].suites.name}/lacking.py: ModuleNotFoundError: No module named 'einops'"
     assert broken.pop("long").startswith(f"in {sides[0].suites.name}/long.py: ImportError: xxx")
     assert "SystemExit: 3" in broken.pop("ends")
+    assert broken.pop("memory.mem_list").startswith("ModuleNotFoundError: No module named 'pympler'")
     assert broken.pop("bad.Bad.time_call") == "TypeError: 'int' object is not iterable"
     assert re.match(r"TypeError: .*'size'", broken.pop("made.Made.time_call"))
     assert broken == {"shown.Shown.time_call": "ValueError: no text"}

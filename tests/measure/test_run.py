@@ -778,7 +778,7 @@ def test_two_commits_are_measured_with_a_torch_that_both_know(machine, tmp_path)
         outcome = run.run(request, shipped(), paths)
         assert "base runs its own suites: new: ImportError: no new" in outcome.notes
         assert "head has pointers of Git LFS in place of weights: install git-lfs, and repeat" in outcome.notes
-        comparison = run.compared(request, shipped(), paths, 0.02)
+        comparison = run.compared(request, outcome, shipped(), 0.02)
     assert [each.revision for each in comparison.sides] == commits[::-1]
     assert {case.name: change.launches for case, change in comparison.changes.items() if change.timed} == {
         "copies.BySize clone numel=16": (4, 4),
