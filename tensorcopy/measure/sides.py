@@ -70,10 +70,6 @@ class Side:
         """What tells it from other sides of a launch."""
         return self.release.sha, self.environment, self.revision.commit if self.revision else ""
 
-    def campaign(self, own: Campaign) -> Campaign:
-        """Return the campaign that it runs; own : that of the checkout."""
-        return of_folder(self.revision.folder, own) if self.revision else own
-
     def path(self, own: Campaign, paths: Paths) -> Path:
         """Return the folder of its environment: that of the checkout, unless its commit needs other packages."""
         folder = paths.environments
@@ -103,25 +99,24 @@ def opened(side: Side, own: Campaign, paths: Paths, needs: str = "") -> Opened:
 
     Raises TensorcopyError, and OSError.
     """
-    campaign, revision = side.campaign(own), side.revision
-    folder = side.path(own, paths).parent
-    folders = [interpreters.package_folder(paths.environments)]
+    revision = side.revision
+    campaign = of_folder(revision.folder, own) if revision else own
     suites = (of_folder(revision.suites_from, own) if revision else own).suites
     if suites is None:
         got, allowed = f"{FILE} without a suite", '[suites] with path = "benchmarks"'
         raise TensorcopyError("this project has nothing to measure", got=got, allowed=allowed, next=interpreters.GUIDE)
-    if side.interpreter:
-        folders.append(interpreters.runner_folder(paths.environments))
-        python, bytecode = interpreters.executable(side.interpreter), dict[str, str]()
-    else:
-        python = environments.install(folder, side.release, side.python, side.wheel, campaign)
-        bytecode = environments.bytecode_in(python.parent.parent)
+    folders = interpreters.folders(paths.environments, with_runner=bool(side.interpreter))
     if revision and own.is_shipped:
         folders, suites = [revision.folder, *folders], revision.suites_from / "benchmarks"  # its own tensorcopy first
-    required = {REQUIREMENTS: json.dumps(packages)} if (packages := campaign.measured_packages()) else {}
-    variables = {**environments.STEADY, **campaign.steady(), **os.environ, **bytecode, **required}
-    # as a file: Python would compile a link to it in each process anew, and a folder that holds it holds more
-    variables |= {BINDINGS: str(interpreters.file_of("pynvml"))}
+    # pynvml as a file: Python would compile a link to it in each process anew, and a folder that holds it holds more
+    variables = {**environments.STEADY, **campaign.steady(), **os.environ, BINDINGS: str(interpreters.file_of("pynvml"))}
+    if side.interpreter:
+        python = interpreters.executable(side.interpreter)
+    else:
+        python = environments.install(side.path(own, paths).parent, side.release, side.python, side.wheel, campaign)
+        variables |= environments.bytecode_in(python.parent.parent)
+    if packages := campaign.measured_packages():
+        variables[REQUIREMENTS] = json.dumps(packages)
     variables |= dict.fromkeys(interpreters.SEARCH_PATHS, interpreters.search_path(folders, python))
     program = Program(side.place, python, suites, variables)
     with started([program], draws_pages=False) as (process,):
@@ -179,14 +174,11 @@ def choose(
 def of_release(release: Release, pythons: Sequence[str]) -> Side:
     """Return the side of a release on the first of these Pythons that is here and has its wheel. Raises TensorcopyError."""
     if reason := environments.why_not(release, pythons):
-        needed = python_for(release, pythons)
-        other = f"name {release.version}@{python_for(release, environments.known_pythons())}"
-        raise TensorcopyError(
-            f"torch {release.version} is skipped",
-            got=reason,
-            allowed=f"Python {release.pythons[0]} to {release.pythons[1]}",
-            next=f"uv python install {needed}" if needed in pythons else other,
-        )
+        needed, what = python_for(release, pythons), f"torch {release.version} is skipped"
+        following = f"name {release.version}@{python_for(release, environments.known_pythons())}"
+        if needed in pythons:
+            following = f"uv python install {needed}"
+        raise TensorcopyError(what, got=reason, allowed="Python {} to {}".format(*release.pythons), next=following)
     usable = next(python for python in pythons if release.runs_on(python) and uv.find_python(python))
     return Side(release, usable, environments.expected_build())
 
@@ -253,20 +245,13 @@ def in_interpreters(pythons: Sequence[str], campaign: Campaign, named: Sequence[
         version, minor_of_python, sha, wheel = torch
         side = Side(environments.released_as(version, sha, campaign.releases), minor_of_python, wheel, python)
         if (other := sides.setdefault(side.place, side)) is not side:
-            raise TensorcopyError(
-                "two interpreters have the same torch",
-                got=f"{side} in {other.interpreter} and {python}",
-                allowed="another release, Python or kind of wheel in each",
-                next="leave one of them out",
-            )
+            got, allowed = f"{side} in {other.interpreter} and {python}", "another release, Python or kind of wheel in each"
+            raise TensorcopyError("two interpreters have the same torch", got=got, allowed=allowed, next="leave one of them out")
     names = {each: {each.release.version, each.release.tag} for each in sides.values()}
     if others := {*named}.difference({NEW}, *names.values()):
-        raise TensorcopyError(
-            "no interpreter has this torch",
-            got=", ".join(sorted(others)),
-            allowed=", ".join(each.release.version for each in names),
-            next="leave out --interpreter to install the release",
-        )
+        got, allowed = ", ".join(sorted(others)), ", ".join(each.release.version for each in names)
+        following = "leave out --interpreter to install the release"
+        raise TensorcopyError("no interpreter has this torch", got=got, allowed=allowed, next=following)
     return [each for each in names if not named or NEW in named or names[each].intersection(named)]
 
 

@@ -188,20 +188,15 @@ def own_suites() -> Path:
     return CHECKOUT / "benchmarks" if is_checkout() else PACKAGE / "suites"
 
 
-def package_folder(environments: Path) -> Path:
-    """Return a folder with links to tensorcopy and its suites, and nothing else.
+def folders(environments: Path, *, with_runner: bool = False) -> list[Path]:
+    """Return folders with links to tensorcopy and its suites, and nothing else, in that of all environments.
 
-    environments : the folder of all environments, in which it is made
+    with_runner : whether one has asv_runner, which is pure Python: for interpreters that do not have it
     """
-    return _linked(environments.absolute() / "tensorcopy", {"tensorcopy": PACKAGE, SUITES_NAME: own_suites()})
-
-
-def runner_folder(environments: Path) -> Path:
-    """Return a folder that holds only a link to asv_runner, which is pure Python: for interpreters that do not have it.
-
-    environments : the folder of all environments, in which it is made
-    """
-    return _linked(environments.absolute() / "asv-runner", {"asv_runner": file_of("asv_runner").parent})
+    made = [_linked(environments.absolute() / "tensorcopy", {"tensorcopy": PACKAGE, SUITES_NAME: own_suites()})]
+    if with_runner:
+        made.append(_linked(environments.absolute() / "asv-runner", {"asv_runner": file_of("asv_runner").parent}))
+    return made
 
 
 def file_of(module: str) -> Path:

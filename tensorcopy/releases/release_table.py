@@ -96,10 +96,7 @@ class ReleaseIndex(tuple[Release, ...]):
             if not self or asked > Version(self[0].version):  # an older one cannot be added: it is probably of a project
                 following = f"tensorcopy measure --add-release {asked}"
         raise TensorcopyError(
-            "unknown torch release",
-            got=repr(name),
-            allowed=", ".join(release.version for release in self) or "none yet",
-            next=following,
+            "unknown torch release", got=repr(name), allowed=", ".join(release.version for release in self) or "none yet", next=following
         )
 
     def select(self, text: str) -> list[Release]:
