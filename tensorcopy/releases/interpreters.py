@@ -36,17 +36,11 @@ GUIDE = "tensorcopy init writes an example into an empty folder"
 
 
 def executable(python: str) -> Path:
-    """Return the path of an interpreter.
-
-    python : "same" for the running one, a program on the PATH, or a path
-
-    Raises TensorcopyError where it does not exist.
-    """
+    """Return the path of an interpreter: of "same", the running one, a program on the PATH, or a path. Raises TensorcopyError."""
     path = sys.executable if python == "same" else shutil.which(python)
     if path is None:
-        raise TensorcopyError(
-            "no such interpreter", got=python, allowed='"same", a program on the PATH, or its path', next="correct the name or the path"
-        )
+        allowed = '"same", a program on the PATH, or its path'
+        raise TensorcopyError("no such interpreter", got=python, allowed=allowed, next="correct the name or the path")
     return Path(path).absolute()  # probes start in another folder
 
 
@@ -80,7 +74,6 @@ def run_probe(
 ) -> dict[str, Any]:
     """Run a probe in another interpreter, and return its result.
 
-    python : the interpreter
     module : such as "tensorcopy.copying.inside.timing"; its `main` gets the arguments
     variables : the environment variables of the process; this process's by default
     report_progress : called with the share that is done (0 to 1) and the current step
@@ -92,16 +85,10 @@ def run_probe(
     with (
         _package() as folder,
         tempfile.TemporaryFile("w+", errors="replace") as errors,  # a file, since an unread pipe would fill up and block the process
-        started_process(
-            command,
-            stderr=errors,
-            env={**inherited, "PYTHONPATH": search_path([folder], python)},
-            cwd=folder,
-        ) as process,
+        started_process(command, stderr=errors, env={**inherited, "PYTHONPATH": search_path([folder], python)}, cwd=folder) as process,
     ):
         assert process.stdout is not None
-        document: Any = None
-        is_imported = False
+        document, is_imported = None, False
         for line in process.stdout:  # the last is the result, unless an own operation has printed
             try:
                 document = json.loads(line)
@@ -134,10 +121,7 @@ def run_probe(
 def started_process(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
     """Yield a process that writes text to `stdout`, a pipe.
 
-    Ctrl-C reaches every process of a terminal; a signal to this process alone does not. So the process and its descendants are killed where
-    this one is interrupted: they would go on measuring.
-
-    options : of subprocess.Popen
+    It is killed with its descendants where this process is interrupted, which a signal to this one alone does not do; options : of Popen.
     """
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace", **options) as process:
         try:

@@ -109,9 +109,8 @@ class ReleaseIndex(tuple[Release, ...]):
         first, last = (self.index(self.find(name)) if name else None for name in text.split("..", 1))
         releases = list(self[first : None if last is None else last + 1])
         if not releases:
-            raise TensorcopyError(
-                "an empty range of releases", got=repr(text), allowed="FIRST..LAST in order of version", next="swap the ends"
-            )
+            allowed = "FIRST..LAST in order of version"
+            raise TensorcopyError("an empty range of releases", got=repr(text), allowed=allowed, next="swap the ends")
         return releases
 
 
@@ -147,7 +146,18 @@ def of_tables(*tables: Path) -> ReleaseIndex:
         rows = _document(table).get("release", [])
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise _unreadable(table, f"release = {rows!r:.60}", "[[release]] tables")
-        releases |= {release.version: release for release in (_release(row, table) for row in rows)}
+        for row in rows:
+            try:
+                if unknown := row.keys() - {each.name for each in fields(Release)}:
+                    raise ValueError(f"there is no {', '.join(sorted(unknown))}")
+                release = msgspec.convert(row, Release)
+                Version(release.version)
+            except ValueError as error:
+                what, got = f"a row of {table.name} is not a release", f"{row.get('version', row)}: {error}"
+                allowed = "version, date, sha, pythons, numpy, notes, and optionally requires, kind, cuda and kernels"
+                following = f"remove the row, then tensorcopy measure --add-release {row.get('version', 'VERSION')}"
+                raise TensorcopyError(what, got=got, allowed=allowed, next=following) from error
+            releases[release.version] = release
     return ReleaseIndex(sorted(releases.values()))
 
 
@@ -160,17 +170,13 @@ def add(release: Release, table: Path) -> None:
     import tomlkit  # only the commands that write the table need it
 
     if release.date == UNKNOWN:
-        raise TensorcopyError(
-            f"the date of torch {release.version} is unknown",
-            got="a package index without upload times",
-            allowed="an index with upload times, such as PyPI",
-            next=f"write the row into {table.name} by hand",
-        )
+        what, allowed = f"the date of torch {release.version} is unknown", "an index with upload times, such as PyPI"
+        following = f"write the row into {table.name} by hand"
+        raise TensorcopyError(what, got="a package index without upload times", allowed=allowed, next=following)
     with files.locked(table.with_name(f".{table.name}.lock")):
         if not table.exists():
-            table.write_text(
-                "# Torch releases that tensorcopy does not list; `tensorcopy measure --add-release VERSION` adds one.\n", encoding="utf-8"
-            )
+            text = "# Torch releases that tensorcopy does not list; `tensorcopy measure --add-release VERSION` adds one.\n"
+            table.write_text(text, encoding="utf-8")
         of_tables(table)  # raises TensorcopyError for a damaged table
         lists = {"pythons": list(release.pythons), "requires": list(release.requires), "kernels": list(release.kernels)}
         defaults = {"requires": [], "kind": "release", "cuda": "", "kernels": []}
@@ -202,22 +208,5 @@ def _document(table: Path) -> dict[str, Any]:
 
 
 def _unreadable(table: Path, got: str, allowed: str) -> TensorcopyError:
-    return TensorcopyError(
-        "the table of releases cannot be read", got=f"{table.name}: {got}", allowed=allowed, next=f"correct it, or {files.from_git(table)}"
-    )
-
-
-def _release(row: dict[str, Any], table: Path) -> Release:
-    try:
-        if unknown := row.keys() - {each.name for each in fields(Release)}:
-            raise ValueError(f"there is no {', '.join(sorted(unknown))}")
-        release = msgspec.convert(row, Release)
-        Version(release.version)
-    except ValueError as error:
-        raise TensorcopyError(
-            f"a row of {table.name} is not a release",
-            got=f"{row.get('version', row)}: {error}",
-            allowed="version, date, sha, pythons, numpy, notes, and optionally requires, kind, cuda and kernels",
-            next=f"remove the row, then tensorcopy measure --add-release {row.get('version', 'VERSION')}",
-        ) from error
-    return release
+    what, following = "the table of releases cannot be read", f"correct it, or {files.from_git(table)}"
+    return TensorcopyError(what, got=f"{table.name}: {got}", allowed=allowed, next=following)

@@ -37,19 +37,13 @@ class UvFailed(Exception):
 
 
 def find_python(minor: str) -> Path | None:
-    """Return the interpreter of Python `minor`, such as "3.11", or None.
-
-    uv looks on this machine, outside virtual environments.
-    """
+    """Return the interpreter of Python `minor`, such as "3.11", or None: uv looks on this machine, outside virtual environments."""
     return _python(minor, os.environ.get("PATH", ""))
 
 
 @cache
-def _python(minor: str, path: str) -> Path | None:
-    """Return the interpreter of Python `minor`, or None.
-
-    path : of this process, where uv looks too
-    """
+def _python(minor: str, _: str) -> Path | None:
+    """Return the interpreter of a Python, or None; the last argument is the PATH, where uv looks too."""
     try:
         return Path(_run("python", "find", "--system", "--no-project", "--no-python-downloads", f"cpython@{minor}").strip())
     except UvFailed:
@@ -67,12 +61,9 @@ def index_of(version: str) -> str:
 
 
 def make_environment(path: Path, python: Path, requirements: list[str], index: str, *, only: bool = False) -> None:
-    """Make a virtual environment with `requirements`, replacing any at `path`.
+    """Make a virtual environment with `requirements`, replacing any at `path`. Raises UvFailed.
 
-    index : the address of another package index, which comes first; "" for those of uv's settings
-    only : whether packages are taken from that index alone
-
-    Raises UvFailed.
+    index : the address of another package index, which comes first, or with `only` alone; "" for those of uv's settings
     """
     _run("venv", "--quiet", "--clear", "--no-project", "--python", str(python), str(path))
     indexes = {"UV_DEFAULT_INDEX" if only else "UV_INDEX": index} if index else {}  # not an argument, which every process can read
@@ -114,29 +105,28 @@ def forget(names: list[str]) -> None:
         _run("cache", "clean", "--quiet", "--force", *names)
 
 
-def index_entry(package: str, version: str, python: str, index: str) -> dict[str, Any]:
-    """Return the package index's entry for one version of a package.
+def index_entry(version: str, python: str) -> dict[str, Any]:
+    """Return the entry of a version of torch in uv's lock file: its wheels with file name and upload time.
 
-    It is an entry of uv's lock file: the wheels with file name and upload time.
-
-    index : the address of the index that has the package; "" for those of uv's settings
-
-    Raises UvFailed where there is no such version for Python `python` ("3.11").
+    Raises UvFailed where the index has no such version for Python `python` ("3.11").
     """
-    entry = _locked(package, version, f">={python}", index)
-    for second in range(int(python.split(".")[1]) - 1, 5, -1):  # a lock file omits wheels for Pythons before its first
+    entry: dict[str, Any] = {}
+    for second in range(int(python.split(".")[1]), 5, -1):  # a lock file omits wheels for Pythons before its first
         try:
-            entry = _locked(package, version, f">=3.{second}", index)
+            with _project(f"torch=={version}", f">=3.{second}", index_of(version)) as project:
+                _run("lock", "--quiet", "--project", str(project))
+                packages = files.read_toml(project / "uv.lock")["package"]
         except UvFailed:
+            if not entry:
+                raise
             break
+        entry = next(each for each in packages if each["name"] == "torch")
     return entry
 
 
 def resolved(requirement: str, python: str, *, lowest: bool, prereleases: bool = False, index: str = "") -> str | None:
-    """Return the version that the index has for a requirement, or None.
+    """Return the version that the index has for a requirement such as "torch>2.14.1", the lowest or the highest; None without one.
 
-    requirement : such as "torch>2.14.1", on Python `python`
-    lowest : whether the lowest or the highest matching version is returned
     index : the address of the index that has the package; "" for those of uv's settings
 
     Raises UvFailed where the index cannot be reached.
@@ -153,19 +143,9 @@ def resolved(requirement: str, python: str, *, lowest: bool, prereleases: bool =
     return compiled.strip().partition("==")[2]
 
 
-def _locked(package: str, version: str, pythons: str, index: str) -> dict[str, Any]:
-    with _project(f"{package}=={version}", pythons, index) as project:
-        _run("lock", "--quiet", "--project", str(project))
-        lock = files.read_toml(project / "uv.lock")
-    return next(entry for entry in lock["package"] if entry["name"] == package)
-
-
 @contextmanager
 def _project(requirement: str, pythons: str, index: str) -> Iterator[Path]:
-    """Yield the temporary folder of a project with one requirement.
-
-    index : the address of the index that has it, "" for those of uv's settings; nothing that it requires is taken from there
-    """
+    """Yield the temporary folder of a project with one requirement; index : the address of that which has this package alone, or ""."""
     package = re.split(r"[^\w.-]", requirement)[0]
     text = f'[project]\nname = "probe"\nversion = "0"\nrequires-python = "{pythons}"\ndependencies = ["{requirement}"]\n'
     text += f'[[tool.uv.dependency-metadata]]\nname = "{package}"\n'  # what it requires is not resolved, which would take a second

@@ -23,10 +23,11 @@ REQUIRES = {"1.10.2": SETUPTOOLS, "2.1.2": SETUPTOOLS}
 
 
 def release(version: str) -> Release:
-    """Return the row for torch `version`, read from its wheel; of "2.16", that of its newest patch.
+    """Return the row for torch `version`, read from its wheel, which is installed for a moment; of "2.16", that of its newest patch.
 
-    Its date is the day of the upload, for a nightly the day in its version, and `UNKNOWN` where the index has no upload times. The wheel is
-    installed into a temporary environment. Raises TensorcopyError where the index has no wheel for a Python on this machine.
+    Its date is the day of the upload, for a nightly the day in its version, and `UNKNOWN` where the index has no upload times.
+
+    Raises TensorcopyError where the index has no wheel for a Python on this machine.
     """
     if re.fullmatch(r"\d+\.\d+", version):
         try:
@@ -70,12 +71,10 @@ def release(version: str) -> Release:
 
 
 def unknown(releases: ReleaseIndex) -> list[str]:
-    """Return the versions that the index has and a table of releases does not, in order.
+    """Return the versions that the index has and a table of releases lacks, in order. Raises TensorcopyError without the index.
 
     They are versions newer than the table's newest, patches of its newest minor releases, and where `uv.NIGHTLY_INDEX` is set the newest
     nightly, if it is newer than all of them.
-
-    Raises TensorcopyError where the index cannot be reached.
     """
     rows = [row for row in releases if row.kind == "release"]
     last = {minor(row.version): row.version for row in rows}
@@ -90,9 +89,8 @@ def unknown(releases: ReleaseIndex) -> list[str]:
             newest = uv.resolved(f"torch>{above}", python, lowest=False, prereleases=True, index=index)
             versions += [newest] if newest and ".dev" in newest and newest not in {row.version for row in releases} else []
     except uv.UvFailed as error:
-        raise TensorcopyError(
-            "the package index cannot be read", got=str(error), allowed="an index that uv can reach", next="check the network"
-        ) from error
+        what, allowed = "the package index cannot be read", "an index that uv can reach"
+        raise TensorcopyError(what, got=str(error), allowed=allowed, next="check the network") from error
     return versions
 
 
@@ -113,7 +111,7 @@ def _index_entry(version: str) -> tuple[str, dict[str, Any]]:
         if uv.find_python(python) is None:
             continue
         try:
-            entry = uv.index_entry("torch", version, python, uv.index_of(version))
+            entry = uv.index_entry(version, python)
         except uv.UvFailed as error:
             failures.append(f"Python {python}: {error}")
             continue
@@ -129,9 +127,5 @@ def _pythons(entry: dict[str, Any]) -> list[tuple[int, int]]:
 
 
 def _unavailable(version: str, reason: str) -> TensorcopyError:
-    return TensorcopyError(
-        f"no wheel of torch {version} can be installed here",
-        got=reason,
-        allowed="a version on the index with a wheel for a Python on this machine",
-        next="check the version, the network and `uv python list`",
-    )
+    what, allowed = f"no wheel of torch {version} can be installed here", "a version on the index with a wheel for a Python on this machine"
+    return TensorcopyError(what, got=reason, allowed=allowed, next="check the version, the network and `uv python list`")
