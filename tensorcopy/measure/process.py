@@ -44,7 +44,7 @@ chance = SystemRandom()
 
 
 class Reply(Struct, frozen=True):
-    """What a process answers. Whatever a benchmark has written in its place has another form, or not the number of the request."""
+    """What a process answers. What a benchmark has written in its place has another form, number or kind than the request."""
 
     n: int = 0
     fork: int = 0
@@ -52,7 +52,7 @@ class Reply(Struct, frozen=True):
     turn: tuple[float, float] | None = None
     value: float | None = None
     probe: dict[str, Any] | None = None
-    end: bool = False
+    end: bool | None = None
     skipped: str | None = None
     failed: str | None = None
     ready: bool = False
@@ -148,13 +148,17 @@ class Process:
         self.suites, self.broken = answer.suites, answer.broken
 
     def ask(self, longest: float, **request: Any) -> Reply:
-        """Return the answer to a request, `failed` with the reason where it has none; longest : seconds that it may take."""
+        """Return the answer to a request, `failed` with the reason where it has none.
+
+        longest : seconds that it may take
+        request : its first key is that of the answer, see `worker.turns`
+        """
         if not self._runs:
             return Reply(failed=f"the process of {self.program} ended {MOST_STARTS} times in this launch")
         self._benchmark = request.get("case") or request.get("value") or self._benchmark
         self._fork += not self._has_fork
         self._has_fork = True
-        answer = self._answer(longest + LONGEST_END, {**request, "fork": self._fork, "longest": longest})
+        answer = self._answer(longest + LONGEST_END, next(iter(request)), {**request, "fork": self._fork, "longest": longest})
         if answer is None:
             return self._started_again()
         if answer.failed is not None:  # the end of the fork comes next, whatever it has written
@@ -167,7 +171,7 @@ class Process:
 
     def end_fork(self) -> None:
         """End its fork, if there is one."""
-        if self._has_fork and self._runs and not self._answer(LONGEST_END, None):
+        if self._has_fork and self._runs and not self._answer(LONGEST_END, "end", None):
             self._started_again()
 
     def _started_again(self, answer: Reply | None = None) -> Reply:
@@ -192,10 +196,10 @@ class Process:
             self.pin(cores)
         return answer or Reply(failed=how)
 
-    def _answer(self, longest: float, *requests: dict[str, Any] | None) -> Reply | None:
+    def _answer(self, longest: float, kind: str = "end", *requests: dict[str, Any] | None) -> Reply | None:
         """Return the answer to a request, if there is one, or that of an ended fork; None where the process has ended, or gives none.
 
-        An answer to an earlier request comes too late.
+        kind : the field of an answer that is no refusal. One to an earlier request comes too late
         """
         output, end = self._process.stdout, monotonic() + longest
         assert output is not None
@@ -220,7 +224,8 @@ class Process:
                 self._has_fork = False
                 self.left |= {f"{self._benchmark} left a process running, which was ended: {command}": None for command in answer.left}
                 return answer
-            if answer.ready or (answer.ended is None and 0 < answer.n == self._number):
+            given = (answer.failed, answer.skipped, getattr(answer, kind))
+            if answer.ready or (answer.ended is None and answer.n == self._number and any(each is not None for each in given)):
                 return answer
 
     def close(self) -> None:

@@ -28,16 +28,11 @@ COUNTED_SINCE = (2, 5)  # earlier torch looks for a driver, even for fake tensor
 
 @dataclass(frozen=True)
 class Allocations:
-    """The allocations of one call of a method, without its input.
+    """The allocations of one call of a method, without its input."""
 
-    nbytes : bytes allocated in total
-    peak : bytes held at once, at most
-    count : number of allocations; None for an allocator that does not count them
-    """
-
-    nbytes: int
-    peak: int
-    count: int | None
+    nbytes: int  # allocated in total
+    peak: int  # bytes held at once, at most
+    count: int | None  # number of allocations; None for an allocator that does not count them
 
 
 def on_host(method: Callable[[Any], Any], x: Any) -> Allocations:
@@ -101,19 +96,13 @@ def pinned(method: Callable[[Any], Any], x: Any) -> Allocations:
 
 
 def between(before: Mapping[str, int], after: Mapping[str, int]) -> Allocations:
-    """Return the allocations between two readings of `memory_stats`.
-
-    XPU's has no "allocation" keys: it counts bytes, not allocations.
-    """
+    """Return the allocations between two readings of `memory_stats`; XPU's has no "allocation" keys: it counts bytes alone."""
     count = after[COUNT] - before[COUNT] if COUNT in after else None
     return Allocations(after[BYTES] - before[BYTES], after["allocated_bytes.all.peak"] - before["allocated_bytes.all.current"], count)
 
 
 def counted(method: Callable[[Any], Any], numel: int) -> Allocations:
-    """Return what `method` would allocate on a CUDA device for `numel` float32.
-
-    torch's dispatcher counts it with fake tensors, without a device. Raises NotImplementedError where this torch cannot.
-    """
+    """Return what `method` would allocate on a CUDA device for `numel` float32, by fake tensors. Raises NotImplementedError."""
     if tuple(int(part) for part in torch.__version__.split(".")[:2]) < COUNTED_SINCE:
         raise NotImplementedError("counting without a device works from torch {}.{} on".format(*COUNTED_SINCE))
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -162,10 +151,7 @@ def _of_numpy(method: Callable[[Any], Any], x: Any) -> Allocations:
 
 
 def _counter(x: Any) -> Any:
-    """Return a dispatch mode that records storages on x's device as they come and go.
-
-    Its `changes` are bytes: positive when a storage is allocated, negative when it is freed.
-    """
+    """Return a dispatch mode whose `changes` are the bytes of storages on x's device, negative when one is freed."""
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_flatten
 

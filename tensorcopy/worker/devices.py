@@ -33,27 +33,20 @@ def with_device(error: str, device: str) -> str:
 
 
 class Usability(str, Enum):
-    """Whether this torch can use a device.
-
-    ABSENT is a device that is not there, UNSUPPORTED one for which this build of torch has no kernels or a CUDA that is too new for the
-    driver, and FAILING one that is there and raises.
-    """
+    """Whether this torch can use a device."""
 
     USABLE = "usable"
-    ABSENT = "absent"
-    UNSUPPORTED = "unsupported"
-    FAILING = "failing"
+    ABSENT = "absent"  # it is not there
+    UNSUPPORTED = "unsupported"  # this build of torch has no kernels for it, or a CUDA that is too new for the driver
+    FAILING = "failing"  # it is there and raises
 
 
 @dataclass(frozen=True)
 class State:
-    """The usability of a device in this process.
-
-    reason : the first line of what torch raises, or another reason why the device cannot be used; "" where it can
-    """
+    """The usability of a device in this process."""
 
     usability: Usability
-    reason: str = ""
+    reason: str = ""  # the first line of what torch raises, or another reason why the device cannot be used; "" where it can
 
 
 @cache
@@ -166,10 +159,7 @@ def require(device: str) -> None:
     hidden = ", or hide it: CUDA_VISIBLE_DEVICES= measures without it" if device == "cuda" else ""
     what, remedy = {
         Usability.ABSENT: (f"{device} cannot be used on this machine", "install a torch that is built for it, and its driver"),
-        Usability.UNSUPPORTED: (
-            f"this torch cannot use {device}",
-            "name another release, or install a newer driver",
-        ),
+        Usability.UNSUPPORTED: (f"this torch cannot use {device}", "name another release, or install a newer driver"),
         Usability.FAILING: (f"{device} is there and fails", f"free or repair it{hidden}"),
     }[usability]
     raise TensorcopyError(what, got=reason, allowed=usable, next=remedy)

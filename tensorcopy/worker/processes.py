@@ -98,12 +98,8 @@ def run_probe(module: str, arguments: Sequence[str]) -> int:
         except ModuleNotFoundError as error:
             if error.name != "torch":
                 raise
-            raise CannotRun(
-                "there is no torch",
-                got=f"{sys.executable} without it",
-                allowed="torch 1.9 or newer",
-                next=f"{installing('torch')}, or name another Python",
-            ) from error
+            got, following = f"{sys.executable} without it", f"{installing('torch')}, or name another Python"
+            raise CannotRun("there is no torch", got=got, allowed="torch 1.9 or newer", next=following) from error
         probe = importlib.import_module(module)
         print(json.dumps(IMPORTED), flush=True)
         result = probe.main(arguments, print_progress)

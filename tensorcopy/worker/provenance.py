@@ -12,7 +12,7 @@ import os
 import platform
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +59,10 @@ def collect() -> dict[str, Any]:
     return {
         "torch": torch.__version__,
         "torch_sha": torch.version.git_version,
-        "build": build(),
+        "build": next((kind for kind, (name, _) in devices.WHEELS.items() if getattr(torch.version, name, None)), "cpu"),
         "cuda": torch.version.cuda,
         "numpy": numpy.__version__,
-        "asv_runner": _installed("asv_runner"),
+        "asv_runner": next((each.version for each in distributions(name="asv_runner")), ""),
         "python": platform.python_version(),
         "compiler": platform.python_compiler(),  # of the interpreter, whose instructions are counted too
         "tensorcopy": __version__,
@@ -85,21 +85,6 @@ def collect() -> dict[str, Any]:
         "settings": settings,
         **packages.installed(json.loads(os.environ.get(packages.REQUIREMENTS, "[]"))),
     }
-
-
-def build() -> str:
-    """Return the kind of torch wheel: one of `devices.WHEELS`, or "cpu".
-
-    Wheels of two kinds are not in one series.
-    """
-    return next((kind for kind, (name, _) in devices.WHEELS.items() if getattr(torch.version, name, None)), "cpu")
-
-
-def _installed(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
 from math import log
@@ -116,6 +117,19 @@ def test_the_page_cache_is_drawn_anew(tmp_path, monkeypatch, torches, forgotten)
         pass
     assert sorted(acts[: len(forgotten)]) == forgotten
     assert acts[len(forgotten) :] == ["start"] * len(torches)
+
+
+def test_an_answer_has_the_form_the_number_and_the_kind_of_its_request(tmp_path):
+    """A benchmark may write into the descriptor of the answers: what is not the answer is passed over."""
+    lines = ['{"ready": true}', "faster", "[]", '{"n": "two", "turn": 3}', '{"n": 1, "turn": [9, 9]}', '{"n": 2, "end": true}']
+    lines += ['{"n": 2, "turn": [1e-9]}', '{"ended": 0}', '{"n": 2, "turn": [2e-6, 7]}', '{"n": 3, "value": 0}', '{"n": 4, "skipped": ""}']
+    python = tmp_path / "python"
+    python.write_text("\n".join(["#!/bin/sh", *(f"echo '{line}'" for line in lines), "exec cat >/dev/null\n"]))
+    python.chmod(0o755)
+    with process.started([replace(launch_files.side("2.15.0"), python=python, variables=dict(os.environ))]) as (own,):
+        assert own.ask(9, turn=0).turn == (2e-6, 7)
+        assert own.ask(9, value="a.track_it", index=0).value == 0.0
+        assert own.ask(9, case="a.time_it", index=0).skipped == ""
 
 
 def test_a_reason_of_one_side_is_not_said_of_all(tmp_path):
