@@ -18,7 +18,6 @@ from pathlib import Path
 from statistics import fmean, median, median_high
 from tempfile import gettempdir
 from time import monotonic
-from types import MappingProxyType
 from typing import Any, Literal
 
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
@@ -38,7 +37,7 @@ SIDE_SECONDS = 0.2  # that a side's turns of a case take, unless they are the fe
 WALL_SECONDS = 1.0  # the same with their setup, which asv runs before each call
 LONGEST_CASE = 60.0  # seconds that a side may take to set up a case, or for a turn, as with asv
 LONGEST_VALUE = 1800.0  # seconds of a benchmark that counts, or of a setup_cache
-RETAKES = 2  # of a case whose sides differ in page faults, or far in their times
+RETAKES = 2  # of a case whose sides differ in page faults
 MANY_FAULTS = 64  # in a call: 256 KiB of new memory
 ANOTHER = -2  # in place of a case's number, of a side that has another version of the benchmark
 LONGEST_PARAMETER = 200  # characters of a parameter's text, which is in the name of each case; of a longer one the first, and a digest
@@ -181,19 +180,17 @@ def take(
     cases: Collection[str],
     *,
     kind: Literal["times", "counts"] = "times",
-    reference: int | None = None,
     core: int | None = None,
-    observed: Mapping[str, Any] = MappingProxyType({}),
     report_progress: ReportProgress = ignore_progress,
+    **fields: Any,
 ) -> tuple[Launch, list[str]]:
     """Let all sides time these cases in turns, or one side count each once; return the launch, and a note of each process left running.
 
     With one side, its methods take turns: so they can be compared with each other, where no other side can.
 
     machine : the name of this one
-    reference : the number of the side that every launch of a run has
     core : to which all sides are pinned; by default one that this process may use, at random, on a system that can
-    observed : what the methods of a side that counts were observed to do
+    fields : what the launch has besides: the number of the reference, or what the methods of a side that counts were observed to do
 
     Raises SideFailed for a side that cannot start, TensorcopyError where none of these cases was timed, and DiskError.
     """
@@ -209,14 +206,9 @@ def take(
         # where cases failed for want of room on the disk, and there is none, no case is at fault
         if any(of_text(" ".join(by_side.values()), NOWHERE) for suite in of_suites.values() for by_side in suite.failed.values()):
             launches.require_room(Path(gettempdir()))
-    own: dict[str, Any] = {}
-    if not is_timed:
-        own = {"methods": observed.get("methods", {}), "article": observed.get("article", {})}
-    elif not of_suites:
+    if is_timed and not of_suites:
         raise TensorcopyError("nothing was timed", got="none of its cases", allowed="the same cases in each process", next="repeat")
-    elif reference is not None:
-        own = {"reference": reference}
-    taken = document(programs, machine, began, monotonic() - steady, kind=kind, suites=of_suites, **own)
+    taken = document(programs, machine, began, monotonic() - steady, kind=kind, suites=of_suites, **fields)
     return taken, [note for process in processes for note in process.left]
 
 
@@ -266,11 +258,9 @@ def _with_equal_memory(processes: Sequence[Process], suite: Benchmark, indices: 
     Where sides differ in page faults, the memory of one may have been there before. Such a case is taken again in new forks. If it differs
     in the same way, that is how these sides copy; if never twice, the sides that differ have failed.
     """
-    for process in processes if alone else ():
-        process.end_fork()
     different, turns = None, list[Turns]()
     for retake in range(RETAKES + 1):
-        for process in processes if retake else ():
+        for process in processes if alone or retake else ():
             process.end_fork()
         turns = play([*zip(processes, indices)], suite)
         earlier, different = different, differing(turns)

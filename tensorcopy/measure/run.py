@@ -320,21 +320,15 @@ def _take_together(of: _Run, tasks: Sequence[Task], title: str, done: float, sha
             if is_first:
                 of.report_progress(done + part * share, f"{title}: {doing}")
 
-        reference = task.sides.index(of.request.reference) if of.request.reference in task.sides and len(task.sides) > 1 else None
-        opened = [of.opened[side] for side in task.sides]
+        programs, fields = [of.opened[side].program for side in task.sides], dict[str, Any]()
+        if task.kind == "counts":
+            fields = {name: of.opened[task.sides[0]].report.get(name, {}) for name in ("methods", "article")}
+        elif of.request.reference in task.sides and len(programs) > 1:
+            fields = {"reference": task.sides.index(of.request.reference)}
         try:
-            taken, notes = launch.take(
-                [each.program for each in opened],
-                machine_name(),
-                task.cases,
-                kind=task.kind,
-                reference=reference,
-                core=core,
-                observed=opened[0].report,
-                report_progress=report,
-            )
+            taken, notes = launch.take(programs, machine_name(), task.cases, kind=task.kind, core=core, report_progress=report, **fields)
         except SideFailed as error:
-            of.failed |= {side: error for side, each in zip(task.sides, opened) if each.program is error.program}
+            of.failed |= {side: error for side, program in zip(task.sides, programs) if program is error.program}
             return None
         of.keep(taken, notes)
         return taken

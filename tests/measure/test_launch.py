@@ -220,7 +220,7 @@ def test_a_setup_cache_runs_once_on_each_side(taken, sides, tmp_path):
     """Benchmarks run in the folder where it ran, as with asv. One that fails is not tried again: it may take minutes."""
     (row,) = taken[0].suites["several.Cached.time_nothing"].rows.values()
     assert None not in row.effects
-    counted = count(sides[0], observed={"methods": {"clone": CLONE}, "article": {"cpu": HOLDS}})
+    counted = count(sides[0], methods={"clone": CLONE}, article={"cpu": HOLDS})
     assert counted.suites["several.Cached.track_value"].values == {"0": 35.0}
     assert counted.suites["several.Cached.track_twice"].values == {"0": 14.0}
     assert [(tmp_path / name).read_text() for name in ("cache-fast", "badly-fast")] == ["x", "x"]

@@ -22,7 +22,6 @@ from typing import Any
 
 import pytest
 import torch
-from msgspec import UNSET
 
 from tensorcopy import configuration
 from tensorcopy.campaign import Campaign
@@ -109,13 +108,12 @@ class Machine:
         cases: Collection[str],
         *,
         kind: str,
-        reference: int | None,
         core: int | None,
-        observed: Mapping[str, Any],
         report_progress: Any,
+        **fields: Any,
     ) -> tuple[Launch, list[str]]:
         if kind == "counts":
-            return self.count(programs, name, cases, observed["methods"]), []
+            return self.count(programs, name, cases, fields), []
         self.before_a_launch(core, report_progress)
         names = [self.name_of(program) for program in programs]
         for each, program in zip(names, programs):
@@ -133,17 +131,16 @@ class Machine:
             (suite.name, index): self.turns(names, number, text) for suite in suites.values() for text, index in suite.selected.items()
         }
         of = launch.stored(suites, by_case)
-        began, kinds = BEGIN + timedelta(minutes=number), {"kind": kind, "reference": UNSET if reference is None else reference}
-        return launch.document(programs, name, began, 1, suites=of, **kinds), []
+        return launch.document(programs, name, BEGIN + timedelta(minutes=number), 1, kind=kind, suites=of, **fields), []
 
-    def count(self, programs: Sequence[Program], name: str, cases: Collection[str], methods: Mapping[str, Any]) -> Launch:
+    def count(self, programs: Sequence[Program], name: str, cases: Collection[str], fields: Mapping[str, Any]) -> Launch:
         self.counted.append(self.name_of(programs[0]).partition("@")[0])
         suites = launch.selected(self.suites, cases, timed=False)
         stored = {suite.name: suite.stored() for suite in suites.values()}
         for each, suite in stored.items():
             suite.values.update({str(index): 4096.0 for index in suites[each].selected.values()})
         began = BEGIN + timedelta(minutes=len(self.counted))
-        return launch.document(programs, name, began, 1, kind="counts", suites=stored, methods=dict(methods))
+        return launch.document(programs, name, began, 1, kind="counts", suites=stored, **fields)
 
     @staticmethod
     def name_of(program: Program) -> str:
