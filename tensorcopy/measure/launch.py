@@ -215,12 +215,25 @@ def take(
 def _timed(
     processes: Sequence[Process], suites: Suites, numbers: Sequence[Mapping[str, int]], report_progress: ReportProgress
 ) -> dict[str, Suite]:
-    """Let all sides time the selected cases in turns; numbers : for each side those of its cases, see `merged`."""
+    """Let all sides time the selected cases in turns, in random order, those of a device after each other.
+
+    A case of an unknown suite, or of a large tensor, has forks of its own. The others share one: a fork takes 30 ms, as long as the turns
+    of a case, and a CUDA context ten times as long.
+
+    numbers : for each side those of its cases, see `merged`
+    """
+    by_device: dict[str, dict[Any, tuple[list[str], Benchmark, bool]]] = {}
+    for name, suite in suites.items():
+        for text, parameters, nbytes in suite.parameters():
+            if any(text in of_side for of_side in numbers):
+                alone = not suite_specs.find(name).shipped or nbytes > LARGEST_SHARED
+                together = (name, text) if alone or len(numbers) > 1 else beside(name, parameters)
+                of_device = by_device.setdefault(device_of(name, parameters), {})
+                of_device.setdefault(together, ([], suite, alone))[0].append(text)
     by_case: dict[tuple[str, int], Sequence[Turns]] = {}
-    jobs = _jobs(suites, numbers)
-    of_all = sum(len(texts) for of_device in jobs for texts, _, _ in of_device)
-    for of_device in jobs:
-        for texts, suite, alone in of_device:
+    of_all = sum(len(texts) for of_device in by_device.values() for texts, _, _ in of_device.values())
+    for of_device in shuffled(by_device.values()):
+        for texts, suite, alone in shuffled(of_device.values()):
             report_progress(len(by_case) / of_all, suite.name)
             indices = [of_side.get(texts[0]) for of_side in numbers]
             if suite.refused:
@@ -233,23 +246,6 @@ def _timed(
         for process in processes:
             process.end_fork()  # no other device's cases run beside this one's context
     return stored(suites, by_case)
-
-
-def _jobs(suites: Suites, numbers: Sequence[Mapping[str, int]]) -> list[list[tuple[list[str], Benchmark, bool]]]:
-    """Return by device, in random order, a case that all sides time, or those of one side that take turns; and whether it has own forks.
-
-    A case of an unknown suite, or of a large tensor, has forks of its own. The others share one: a fork takes 30 ms, as long as the turns
-    of a case, and a CUDA context ten times as long.
-    """
-    jobs: dict[str, dict[Any, tuple[list[str], Benchmark, bool]]] = {}
-    for name, suite in suites.items():
-        for text, parameters, nbytes in suite.parameters():
-            if any(text in of_side for of_side in numbers):
-                alone = not suite_specs.find(name).shipped or nbytes > LARGEST_SHARED
-                together = (name, text) if alone or len(numbers) > 1 else beside(name, parameters)
-                of_device = jobs.setdefault(device_of(name, parameters), {})
-                of_device.setdefault(together, ([], suite, alone))[0].append(text)
-    return [shuffled(of_device.values()) for of_device in shuffled(jobs.values())]
 
 
 def _with_equal_memory(processes: Sequence[Process], suite: Benchmark, indices: Sequence[int | None], *, alone: bool) -> list[Turns]:

@@ -120,23 +120,24 @@ class _Run:
         wanted = [*dict.fromkeys(wanted)]
         closed = [each for each in wanted if each not in self.opened and each not in self.failed]
         there = [each for each in closed if each.is_installed(self.campaign, self.paths)]
+        missing = [each for each in closed if each not in there]
+
+        def open_one(side: Side) -> None:
+            try:
+                self.opened[side] = sides.opened(side, self.campaign, self.paths, self.request.needs)
+            except DiskError:
+                raise
+            except TensorcopyError as error:
+                self.failed[side] = error
+
         if there:
             self.report_progress(0.0, f"checking {counted(len(there), 'environment')}")
             with ThreadPoolExecutor(os.cpu_count()) as pool:
-                [*pool.map(self._open, there)]
-        missing = [each for each in closed if each not in there]
+                [*pool.map(open_one, there)]
         for number, side in enumerate(missing):
             self.report_progress(number / len(missing), f"installing {side}")
-            self._open(side)
+            open_one(side)
         return [each for each in wanted if each in self.opened]
-
-    def _open(self, side: Side) -> None:
-        try:
-            self.opened[side] = sides.opened(side, self.campaign, self.paths, self.request.needs)
-        except DiskError:
-            raise
-        except TensorcopyError as error:
-            self.failed[side] = error
 
     def select(self, able: Sequence[Side]) -> None:
         """Take note of the cases that a request selects of open sides, and of what cannot be imported. Raises TensorcopyError."""
