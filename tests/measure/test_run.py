@@ -343,6 +343,16 @@ def test_inexact_cases_get_as_many_launches_again(machine, capsys):
     assert len(machine.taken) == 12
 
 
+def test_launches_are_added_to_those_that_are_there(machine, every_python):
+    """With `again`, as asv run does: as many of all cases, and of the inexact ones no more than twice what a run asks for."""
+    chosen, _ = sides.choose(["2.14.1..2.15.0"], shipped(), ["3.11"])
+    machine.noise = {IN_DOUBT: 0.05}
+    for expected in ([[CLEAR, IN_DOUBT]] * 4 + [[IN_DOUBT]] * 4, [[CLEAR]] * 4, [[CLEAR, IN_DOUBT]] * 4):
+        machine.taken.clear()
+        run.run(Request((*chosen,), launches=4, again=True, counts=None), shipped(), configuration.paths())
+        assert [cases for _, cases in machine.taken] == expected
+
+
 def test_a_run_that_ends_in_its_second_stage_keeps_the_first_and_goes_on(machine):
     """A launch of all cases is one, whether or not that of some follows."""
     machine.noise = {IN_DOUBT: 0.05}
@@ -354,16 +364,18 @@ def test_a_run_that_ends_in_its_second_stage_keeps_the_first_and_goes_on(machine
 
 @pytest.mark.parametrize(
     ("difference", "noise", "budget", "expected", "verdict"),
-    [(1.1, 0.002, "1h", 8, "1 of 1 case slower"), (1.0, 0.002, "1h", 8, "1 unchanged"), (1.02, 0.1, "9m", 9, "1 undecided")],
+    [(1.1, 0.002, "1h", 8, "1 of 2 cases slower"), (1.0, 0.002, "1h", 8, "1 unchanged"), (1.02, 0.1, "9m", 9, "1 undecided")],
     ids=["slower", "unchanged", "undecided when the time is over"],
 )
 def test_two_releases_are_compared_now_until_every_case_is_exact(machine, capsys, difference, noise, budget, expected, verdict):
     """In launches of both and nothing else, of the selected cases; results have none of them."""
     chance, machine.suites[BETWEEN] = Random(4), replace(SUITES[BY_SIZE], name=BETWEEN)
+    machine.suites["theirs.track_rate"] = Benchmark("theirs.track_rate", "1", ["method"], [["'tensor'"]], "GB/s", "track")
     machine.seconds = lambda version, number: 1e-6 * (difference if "2.15" in version else 1.0) * (1 + chance.gauss(0, noise))
     assert main(["compare", "2.14.1", "2.15.0", "--now", "--case", "tensor", "--for", budget]) == 0
     assert machine.taken == [(["2.14.1@3.11", "2.15.0@3.11"], [IN_DOUBT])] * expected
     assert verdict in capsys.readouterr().out
+    assert Counter(machine.counted) == {"2.14.1": 3, "2.15.0": 3}  # first, and so also where the time is over soon
     assert not Path("results").exists()
 
 
@@ -676,6 +688,8 @@ def test_a_range_may_name_its_python(every_python):
 def test_an_interpreter_is_measured_with_its_own_torch(machine, capsys):
     """Another release or a missing program is an error."""
     (side,) = sides.in_interpreters(["same"], shipped())
+    released = replace(side, interpreter="")
+    assert sides.runnable([released], [OLD_GPU, replace(OLD_GPU, driver="590.48")]) == ([released], [])  # one of two suffices
     assert side.release.version == torch.__version__.partition("+")[0]
     assert side.environment.endswith("-interpreter")
     assert side.is_installed(shipped(), configuration.paths())
