@@ -216,12 +216,10 @@ def runnable(sides: Sequence[Side], gpus: Sequence[Gpu]) -> tuple[list[Side], li
         if of_gpus and all(of_gpus):
             reasons[side] = of_gpus[0]
     if reasons and len(reasons) == len(sides):
-        raise TensorcopyError(
-            f"{' and '.join(dict.fromkeys(gpu.name for gpu in gpus))} can run none of these releases",
-            got=reasons[sides[-1]],
-            allowed="a release whose CUDA the driver supports, with kernels for this GPU",
-            next=f"name another release, install a newer driver, or set {environments.BACKEND} to an older CUDA, such as cu126",
-        )
+        what = f"{' and '.join(dict.fromkeys(gpu.name for gpu in gpus))} can run none of these releases"
+        allowed = "a release whose CUDA the driver supports, with kernels for this GPU"
+        following = f"name another release, install a newer driver, or set {environments.BACKEND} to an older CUDA, such as cu126"
+        raise TensorcopyError(what, got=reasons[sides[-1]], allowed=allowed, next=following)
     lines = [f"torch {side.release.version} is skipped: {reason}" for side, reason in reasons.items()]
     return [side for side in sides if side not in reasons], lines
 
@@ -268,29 +266,22 @@ def of_commits(commits: Mapping[str, str], campaign: Campaign, paths: Paths, *, 
     if interpreter:
         needs = [_packages(folder, campaign) for folder in made.values()]
         if None not in needs and any(each != needs[0] for each in needs):
-            raise TensorcopyError(
-                "an interpreter cannot have the packages of two commits",
-                got="requires that differ, or that name a folder",
-                allowed="the same versions in both commits, such as einops==0.8",
-                next="leave the interpreter out",
-            )
+            what, got = "an interpreter cannot have the packages of two commits", "requires that differ, or that name a folder"
+            allowed = "the same versions in both commits, such as einops==0.8"
+            raise TensorcopyError(what, got=got, allowed=allowed, next="leave the interpreter out")
         side = in_interpreters([interpreter], campaign, [version] if version else [])[0]
     else:
         tables = [table_of(commit, campaign, paths) for commit in commits.values()]
         common = [release for release in tables[0] if version in ("", release.version) and all(release in table for table in tables)]
         usable = [release for release in common if not environments.why_not(release, paths.pythons)]
         if not usable:
-            raise TensorcopyError(
-                f"{' and '.join(commits)} have no torch in common here",
-                got=version or f"{len(common)} releases in the tables of all, none of which this machine can install",
-                allowed="a release in all tables, and a Python with its wheel",
-                next="tensorcopy history lists the releases",
-            )
+            what, allowed = f"{' and '.join(commits)} have no torch in common here", "a release in all tables, and a Python with its wheel"
+            got = version or f"{len(common)} releases in the tables of all, none of which this machine can install"
+            raise TensorcopyError(what, got=got, allowed=allowed, next="tensorcopy history lists the releases")
         side = of_release(usable[-1], paths.pythons)
     last = [*made.values()][-1]
-    return [
-        replace(side, revision=Revision(commits[name], name, folder, last if len(made) == 2 else folder)) for name, folder in made.items()
-    ]
+    revisions = [Revision(commits[name], name, folder, last if len(made) == 2 else folder) for name, folder in made.items()]
+    return [replace(side, revision=revision) for revision in revisions]
 
 
 def with_release(side: Side, release: Release, name: str, pythons: Sequence[str]) -> Side:

@@ -159,12 +159,8 @@ def _install(path: Path, release: Release, python: str, requirements: list[str],
     """Let uv make an environment; is_own : whether a campaign has requirements. Raises TensorcopyError."""
     interpreter = uv.find_python(python)
     if interpreter is None:
-        raise TensorcopyError(
-            f"no Python {python} for torch {release.version}",
-            got="none that uv can find on this machine",
-            allowed=f"Python {release.pythons[0]} to {release.pythons[1]}",
-            next=f"uv python install {python}",
-        )
+        what, allowed = f"no Python {python} for torch {release.version}", "Python {} to {}".format(*release.pythons)
+        raise TensorcopyError(what, got="none that uv can find on this machine", allowed=allowed, next=f"uv python install {python}")
     try:
         uv.make_environment(path, interpreter, requirements, uv.index_of(release.version))
     except uv.UvFailed as error:
@@ -205,12 +201,8 @@ def released_as(torch: str, sha: str, releases: ReleaseIndex) -> Release:
         return release
     version = torch.split("+")[0]
     other = "" if version in [release.version for release in releases] else f"tensorcopy measure --add-release {version}, or "
-    raise TensorcopyError(
-        "this torch is not in the table of releases",
-        got=f"{torch} built from {sha}",
-        allowed="a SHA in the table of releases",
-        next=f"{other}measure a release of the table",
-    )
+    what, got, allowed = "this torch is not in the table of releases", f"{torch} built from {sha}", "a SHA in the table of releases"
+    raise TensorcopyError(what, got=got, allowed=allowed, next=f"{other}measure a release of the table")
 
 
 def bytecode_in(folder: Path) -> dict[str, str]:
