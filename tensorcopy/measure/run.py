@@ -284,7 +284,10 @@ def _take(of: _Run, tasks: Sequence[Task], parallel: int) -> int:
     """Take the launches of tasks, that which lacks most first, at random among equal ones; return how many are left."""
     tasks = [task for task in tasks if task.launches]
     done, total = 0, sum(task.launches for task in tasks)
-    while tasks and not (of.is_over and (of.launches or not of.request.together)):
+    while tasks:
+        is_first = of.request.together and tasks[0].kind == "times" and all(each.kind == "counts" for each in of.launches)
+        if of.is_over and not is_first:  # a comparison has one launch of times, however long its sides took to start
+            break
         left = {number: task.launches for number, task in enumerate(tasks)}
         chosen: list[int] = []
         while len(chosen) < parallel and max(left.values()) > 0:

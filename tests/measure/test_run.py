@@ -136,6 +136,7 @@ class Machine:
 
     def count(self, programs: Sequence[Program], name: str, cases: Collection[str], fields: Mapping[str, Any]) -> Launch:
         self.counted.append(self.name_of(programs[0]).partition("@")[0])
+        self.now += 60
         suites = launch.selected(self.suites, cases, timed=False)
         stored = {suite.name: suite.stored() for suite in suites.values()}
         for each, suite in stored.items():
@@ -364,7 +365,7 @@ def test_a_run_that_ends_in_its_second_stage_keeps_the_first_and_goes_on(machine
 
 @pytest.mark.parametrize(
     ("difference", "noise", "budget", "expected", "verdict"),
-    [(1.1, 0.002, "1h", 8, "1 of 2 cases slower"), (1.0, 0.002, "1h", 8, "1 unchanged"), (1.02, 0.1, "9m", 9, "1 undecided")],
+    [(1.1, 0.002, "1h", 8, "1 of 2 cases slower"), (1.0, 0.002, "1h", 8, "1 unchanged"), (1.02, 0.1, "15m", 9, "1 undecided")],
     ids=["slower", "unchanged", "undecided when the time is over"],
 )
 def test_two_releases_are_compared_now_until_every_case_is_exact(machine, capsys, difference, noise, budget, expected, verdict):
@@ -377,6 +378,13 @@ def test_two_releases_are_compared_now_until_every_case_is_exact(machine, capsys
     assert verdict in capsys.readouterr().out
     assert Counter(machine.counted) == {"2.14.1": 3, "2.15.0": 3}  # first, and so also where the time is over soon
     assert not Path("results").exists()
+
+
+def test_a_comparison_has_a_launch_of_times_though_its_time_is_over(machine):
+    """Its sides, or its counts, took as long; no further launch begins."""
+    machine.suites["theirs.track_rate"] = Benchmark("theirs.track_rate", "1", [], [], "GB/s", "track")
+    assert main(["compare", "2.14.1", "2.15.0", "--now", "--for", "1m"]) == 3
+    assert (len(machine.counted), len(machine.taken)) == (1, 1)
 
 
 def test_a_case_that_is_exact_enough_for_a_margin_gets_no_more(machine):
