@@ -1,14 +1,15 @@
-"""Which GPUs a build of torch has kernels for, and which devices fail."""
+"""Which GPUs CUDA sees, which ones a build of torch has kernels for, and which devices fail."""
 
+import sys
 from types import SimpleNamespace
 
 import pytest
 import torch
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.files import kernel_text
-from tensorcopy.worker import devices
+from tensorcopy.worker import devices, nvidia
 from tensorcopy.worker.devices import Usability, has_kernels
+from tensorcopy.worker.nvidia import Gpu
 
 CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
 
@@ -35,11 +36,29 @@ def test_machine_code_runs_within_a_major_version_and_ptx_on_everything_newer(ar
     assert has_kernels(architectures, capability) is runs
 
 
-def test_the_name_of_a_process_may_end_within_a_character(tmp_path):
-    """The kernel cuts it at 15 bytes."""
-    name = tmp_path / "comm"
-    name.write_bytes("обучениеа".encode()[:15] + b"\n")
-    assert kernel_text(name) == "обучени\ufffd"
+def test_a_gpu_that_cuda_sees_tells_what_selects_releases(monkeypatch):
+    """CUDA_VISIBLE_DEVICES has numbers or beginnings of identifiers, up to the first wrong one; a GPU that cannot be opened is none."""
+
+    class NVMLError(Exception):
+        pass
+
+    def handle(index: int) -> int:
+        if index == 1:
+            raise NVMLError
+        return index
+
+    library = SimpleNamespace(NVMLError=NVMLError, nvmlInit=bool, nvmlShutdown=bool, nvmlDeviceGetCount=lambda: 4)
+    library.nvmlDeviceGetHandleByIndex, library.nvmlSystemGetDriverVersion = handle, lambda: "580.65.06"
+    library.nvmlDeviceGetName, library.nvmlDeviceGetUUID = "H{}".format, "GPU-{}f".format
+    library.nvmlDeviceGetCudaComputeCapability = lambda number: (9, number)
+    monkeypatch.setitem(sys.modules, "pynvml", library)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert nvidia.visible_gpus() == [Gpu(f"H{number}", "580.65.06", (9, number)) for number in (0, 2, 3)]
+    for selection, names in (("1, 0", ["H2", "H0"]), ("GPU-3", ["H3"]), ("0,9,2", ["H0"]), ("", []), ("GPU-", [])):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", selection)
+        assert [gpu.name for gpu in nvidia.visible_gpus()] == names
+    library.nvmlInit = raising(NVMLError())  # there is no driver
+    assert nvidia.visible_gpus() == []
 
 
 class DelayedError(Exception):
