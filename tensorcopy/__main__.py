@@ -12,18 +12,13 @@ NAMES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 
 
 class Interruption:
-    """The first signal that asked this process to end.
-
-    outcome : what the running command keeps, for the line that ends it
-    code : the exit code, where it is not that of the signal
-    unwinds : whether a command runs, which ends its processes and removes its temporary files before the program exits
-    """
+    """The first signal that asked this process to end."""
 
     def __init__(self) -> None:
         self.signal = 0
-        self.outcome = "nothing was written"
-        self.code = 0
-        self.unwinds = False
+        self.outcome = "nothing was written"  # what the running command keeps, for the line that ends it
+        self.code = 0  # the exit code, where it is not that of the signal
+        self.unwinds = False  # whether a command runs, which ends its processes and removes its temporary files first
         self._process = os.getpid()
 
     def command_starts(self, outcome: str, code: int = 0) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copyreg
 import errno
 import os
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 LONGEST_QUOTE = 1000  # characters of what an error quotes of a file or an argument, which may have millions
@@ -16,53 +15,25 @@ class TensorcopyError(Exception):
     """An error in one line: what is wrong, got, allowed, and to do next.
 
     The command line prints it and exits with 2.
-
-    earlier : errors of the same run that did not end it, which are printed first
     """
 
-    earlier: Sequence[TensorcopyError] = ()
+    earlier: Sequence[TensorcopyError] = ()  # of the same run, which did not end it: they are printed first
 
     def __init__(self, what: str, *, got: str, allowed: str, next: str) -> None:
-        self.what, self.got, self.allowed, self.next = (" ".join(part.splitlines()) for part in (_cut(what), _cut(got), allowed, next))
+        quoted = (text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 1]}…" for text in (what, got))
+        self.what, self.got, self.allowed, self.next = (" ".join(part.splitlines()) for part in (*quoted, allowed, next))
         super().__init__(f"{self.what}: got {self.got}; allowed: {self.allowed}; next: {self.next}")
 
     def __str__(self) -> str:
         return str(self.args[0])  # also for an error that is a KeyError too, which would quote it
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return how another process raises the error again."""
-        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
-
-    @property
-    def reason(self) -> str:
-        """What it got and what is allowed, without what is wrong: for a text that says that."""
-        return f"got {self.got}; allowed: {self.allowed}"
-
     def document(self) -> dict[str, str]:
-        """Return the four parts as plain values, for another process to read as JSON."""
-        kinds = [name for name, kind in KINDS.items() if isinstance(self, kind)]
-        return {"what": self.what, "got": self.got, "allowed": self.allowed, "next": self.next, **({"kind": kinds[0]} if kinds else {})}
-
-    @staticmethod
-    def of_document(document: Mapping[str, str]) -> TensorcopyError:
-        """Return the error whose parts another process wrote with `document`."""
-        kind = KINDS.get(document.get("kind", ""), TensorcopyError)
-        return kind(document["what"], got=document["got"], allowed=document["allowed"], next=document["next"])
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 1]}…"
+        """Return the four parts, its arguments, as plain values for another process to read as JSON."""
+        return {"what": self.what, "got": self.got, "allowed": self.allowed, "next": self.next}
 
 
 class DiskError(TensorcopyError):
     """A disk that is full or cannot be written. Whatever is tried next fails too."""
-
-
-class CannotRun(TensorcopyError):
-    """An interpreter that cannot run a probe: its torch or numpy is missing or damaged."""
-
-
-KINDS: dict[str, type[TensorcopyError]] = {"disk": DiskError, "interpreter": CannotRun}  # in an error's document
 
 
 REMEDIES = {
@@ -85,22 +56,17 @@ def of_os_error(error: OSError) -> DiskError | None:
     return _of_number(error.errno, f"{os.fsdecode(name)!r}" if isinstance(name, (str, bytes)) else "a file")
 
 
-def of_text(text: str, allowed: Container[int] = REMEDIES) -> DiskError | None:
-    """Return the error of the disk that another program's output quotes, if any.
-
-    As Python writes it, "[Errno 28]", or Rust, "(os error 28)".
-
-    allowed : the numbers that count
-    """
-    numbers = map(int, re.findall(r"(?:\[Errno |\(os error )(\d{1,4})[\])]", text))
-    return next((error for error in (_of_number(number, "a file") for number in numbers if number in allowed) if error), None)
+def of_text(text: str, numbers: Container[int] = REMEDIES) -> DiskError | None:
+    """Return the error of the disk, of one of these numbers, that a program quotes: as Python, "[Errno 28]", or Rust, "(os error 28)"."""
+    quoted = map(int, re.findall(r"(?:\[Errno |\(os error )(\d{1,4})[\])]", text))
+    return _of_number(next((number for number in quoted if number in numbers), 0), "a file")
 
 
 def _of_number(number: int, name: str) -> DiskError | None:
     if number not in REMEDIES:
         return None
     allowed, repair, note = REMEDIES[number]
-    verb = "accessed" if number in (errno.EACCES, errno.EPERM) else "written"
+    verb = "written" if number in NOWHERE else "accessed"
     return DiskError(f"{name} cannot be {verb}", got=os.strerror(number), allowed=allowed, next=f"{repair}, then repeat{note}")
 
 

@@ -1,7 +1,6 @@
 """Read the kernel's files, and text and TOML that anybody may have put there: a device or a pipe may never end. Write, and lock.
 
-TOML is read with tomllib from Python 3.11 on, with tomli before. The reader is imported only when a file is read: the environments of old
-releases have no tomli.
+The reader of TOML is imported only when a file is read: the environments of old releases have none.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import os
 import secrets
 import shlex
-import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -65,12 +63,13 @@ def from_git(path: Path) -> str:
     return f"git {'' if folder == '.' else f'-C {shlex.quote(folder)} '}checkout {shlex.quote(path.name)} where git has it"
 
 
-def toml_values(text: str) -> dict[str, Any]:
-    """Return a TOML document as plain values. Raises ValueError for text that is not TOML, or too deep or too slow for the reader."""
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return a TOML file as plain values. Raises OSError, and ValueError for text that is not TOML, or too deep or too slow to read."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
+    text = read_text(path)
     if (dots := max((line.count(".") for line in text.splitlines()), default=0)) > MOST_DOTS:
         raise ValueError(f"a line with {dots:,} dots, more than {MOST_DOTS:,}")
     try:
@@ -80,29 +79,26 @@ def toml_values(text: str) -> dict[str, Any]:
     return document
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """Return a TOML file as plain values. Raises OSError where it cannot be read, ValueError where it is not TOML."""
-    return toml_values(read_text(path))
-
-
 def replace(path: Path, content: str | bytes, *, new: bool = False) -> None:
-    """Write a file as a whole: readers see the old one or the new one, also where the write is interrupted.
+    """Write a file as a whole: readers see the old one or the new one, also where the write is interrupted, or the power fails.
 
     content : a text, which is written as UTF-8, or bytes
     new : whether an existing file is never replaced
 
-    It is on the disk before the file gets its name, so that it also survives a power failure. Raises OSError, FileExistsError for an
-    existing file; the new file is then removed, as far as that is possible.
+    Removes what killed writers have left in the folder. Raises OSError, and FileExistsError for an existing file.
     """
-    make_folder(path.parent)
-    remove_drafts(path.parent)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for leftover in path.parent.glob(f"*{DRAFT_ENDING}"):
+        with suppress(OSError):  # another user's stays
+            if leftover.lstat().st_mtime < time.time() - DRAFT_OLD:
+                leftover.unlink()
     # on the same file system, so that the rename is one act; of this call only, as others may write the same file without a lock
     draft = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{DRAFT_ENDING}")
     try:
         with draft.open("xb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(file.fileno())  # on the disk before it gets its name
         if new:
             os.link(draft, path)  # unlike a rename, it fails where the name exists
         else:
@@ -110,34 +106,6 @@ def replace(path: Path, content: str | bytes, *, new: bool = False) -> None:
     finally:
         with suppress(OSError):
             draft.unlink()
-    if os.name != "nt":
-        with suppress(OSError):
-            descriptor = os.open(path.parent, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-
-
-def remove_drafts(folder: Path) -> None:
-    """Remove the drafts that killed writers have left in a folder."""
-    for leftover in folder.glob(f"*{DRAFT_ENDING}"):
-        with suppress(OSError):  # another user's stays
-            if leftover.lstat().st_mtime < time.time() - DRAFT_OLD:
-                leftover.unlink()
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder that those may write who may write the one above it, whatever the umask.
-
-    In a folder like /tmp, where everybody may write, the umask decides.
-    """
-    for missing in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
-        missing.mkdir(exist_ok=True)
-        mode = missing.parent.stat().st_mode
-        if mode & 0o022 and not mode & stat.S_ISVTX:
-            with suppress(OSError):
-                missing.chmod(missing.stat().st_mode | mode & 0o022)
 
 
 @contextmanager

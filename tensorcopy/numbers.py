@@ -13,7 +13,7 @@ SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 MINUS = "−"
 THIN_SPACE, NARROW_SPACE = "\u2009", "\u202f"  # the narrow one does not break
 INSIDE = re.compile(r" (?=%|[µnm]?s\b)|(?<=[≤>]) (?=\d)")  # the spaces within a number: "3.1 %", "1.4 µs", "≤ 2¹⁷"
-SECONDS_OF = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+BINARY = ("B", "KiB", "MiB", "GiB")
 SMALLEST_P = 1e-6  # that is written with its figures
 
 
@@ -25,20 +25,15 @@ def duration(seconds: float) -> str:
     return f"{amount:.{2 if amount < 9.995 else 1 if amount < 99.95 else 0}f} {unit}"
 
 
+def text_range(first: str, last: str) -> str:
+    """Return two texts with their common unit once: "1.48 to 1.55 µs", "980 ns to 1.02 µs", and equal ones as one: "2 µs"."""
+    _, space, unit = last.partition(" ")
+    return last if first == last else f"{first.removesuffix(space + unit)} to {last}"
+
+
 def duration_range(times: Collection[float]) -> str:
-    """Return the shortest and the longest of some times: "1.48 to 1.55 µs", "980 ns to 1.02 µs"; "" for none."""
-    if not times:
-        return ""
-    shortest, longest = duration(min(times)), duration(max(times))
-    unit = f" {longest.split(' ')[1]}"
-    return longest if shortest == longest else f"{shortest.removesuffix(unit)} to {longest}"
-
-
-def signed_duration(seconds: float, beside: float) -> str:
-    """Return a difference with its sign in the unit and with the decimals of a duration: "+1.2 µs", "−0.4 µs", "0"."""
-    amount, unit = duration(beside).split(" ")
-    text = f"{abs(seconds) / SECONDS_OF[unit]:.{len(amount.partition('.')[2])}f}"
-    return f"{'+' if seconds > 0 else MINUS}{text} {unit}" if float(text) else "0"
+    """Return the shortest and the longest of some times: "1.48 to 1.55 µs"; "" for none."""
+    return text_range(duration(min(times)), duration(max(times))) if times else ""
 
 
 def rounded(seconds: float) -> str:
@@ -48,15 +43,9 @@ def rounded(seconds: float) -> str:
 
 
 def size(nbytes: int) -> str:
-    """Return a number of bytes in binary units: "4 B", "64 KiB", "1.5 MiB"."""
-    if nbytes < 0:
-        return f"{MINUS}{size(-nbytes)}"
-    amount = float(nbytes)
-    for unit in ("B", "KiB", "MiB"):
-        if amount < 1024:
-            return f"{amount:.4g} {unit}"
-        amount /= 1024
-    return f"{amount:.4g} GiB"
+    """Return a number of bytes in binary units: "4 B", "64 KiB", "1.5 MiB", "−12 KiB"."""
+    power = max(0, min(3, (abs(nbytes).bit_length() - 1) // 10))
+    return f"{nbytes / 1024**power:.4g} {BINARY[power]}".replace("-", MINUS)
 
 
 def quantity(value: float | None, unit: str) -> str:
@@ -83,8 +72,8 @@ def tracked(value: float, unit: str, digits: int = 5) -> str:
 
 def value_range(values: Collection[float], unit: str) -> str:
     """Return the least and the greatest of tracked values: "0.44 to 0.46 GB/s"; "" where they are equal."""
-    least, greatest = tracked(min(values), unit), tracked(max(values), unit)
-    return "" if least == greatest else f"{least.removesuffix(f' {unit}')} to {greatest}"
+    least, greatest = (tracked(extreme(values), unit) for extreme in (min, max))
+    return "" if least == greatest else text_range(least, greatest)
 
 
 def tracked_difference(value: float, unit: str) -> str:
@@ -121,8 +110,8 @@ def counted(number: int, noun: str) -> str:
 
 def extent(numbers: Iterable[int]) -> str:
     """Return the smallest and the largest of some numbers: "12", or "8 to 12"; "0" for none."""
-    ends = sorted(set(numbers)) or [0]
-    return " to ".join(map(str, dict.fromkeys((ends[0], ends[-1]))))
+    ends = sorted(numbers) or [0]
+    return text_range(str(ends[0]), str(ends[-1]))
 
 
 def percent(share: float, digits: int | None = None) -> str:
@@ -135,49 +124,30 @@ def level(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def change_size(ratio: float) -> str:
-    """Return the size of a change without its direction: "3.0 %" for 1.03 and for 0.97."""
-    return percent(abs(ratio - 1), 1)
-
-
 def size_range(ratios: Collection[float]) -> str:
     """Return the smallest and the largest of some changes of one direction, without a sign: "3.2 to 4.1 %"; "" for none."""
-    ends = [f"{100 * abs(ratio - 1):.1f}" for ratio in sorted(ratios, key=lambda ratio: abs(ratio - 1))]
-    return f"{' to '.join(dict.fromkeys((ends[0], ends[-1])))} %" if ends else ""
+    ends = sorted(abs(ratio - 1) for ratio in ratios)
+    return text_range(percent(ends[0], 1), percent(ends[-1], 1)) if ends else ""
 
 
-def signed_percent(ratio: float, digits: int = 1) -> str:
+def signed_percent(ratio: float) -> str:
     """Return a ratio as a change with its sign: "+12.3 %", "−4.0 %", "0.0 %", "+931.4 %".
 
     Never as a multiple, so that all changes of a column have one unit.
     """
-    return f"{_signed(ratio, digits)} %"
+    text = f"{100 * (ratio - 1):+.1f} %"
+    return text.replace("-", MINUS) if text[1:] != "0.0 %" else text[1:]
 
 
-def signed_interval(ratios: Iterable[float], digits: int = 1, to: str = " to ") -> str:
+def signed_interval(ratios: Iterable[float]) -> str:
     """Return an interval of changes with their signs: "+15.9 to +20.8 %"."""
-    return f"{to.join(_signed(ratio, digits) for ratio in ratios)} %"
+    return f"{' to '.join(signed_percent(ratio).removesuffix(' %') for ratio in ratios)} %"
 
 
-def _signed(ratio: float, digits: int) -> str:
-    text = f"{100 * (ratio - 1):+.{digits}f}"
-    return text.replace("-", MINUS) if float(text) else text[1:]
-
-
-def ratio_text(ratio: float, decimals: int = 2) -> str:
+def ratio_text(ratio: float) -> str:
     """Return a ratio with two decimals, a large one with fewer, and a small one with at least two figures: "1.25", "128", "0.0014"."""
-    places = decimals if ratio < 9.995 else decimals - 1 if ratio < 99.95 else decimals - 2
-    return f"{ratio:.{max(places, 1 - floor(log10(ratio))) if 0 < ratio < 1 else places}f}"
-
-
-def ratio_interval(ratios: Iterable[float]) -> str:
-    """Return an interval of ratios: "1.16 to 1.21"."""
-    return " to ".join(ratio_text(ratio) for ratio in ratios)
-
-
-def multiple(ratio: float | None) -> str:
-    """Return a ratio: "1.25×"; "" for None."""
-    return "" if ratio is None else f"{ratio_text(ratio)}×"
+    decimals = 2 if ratio < 9.995 else 1 if ratio < 99.95 else 0
+    return f"{ratio:.{max(decimals, 1 - floor(log10(ratio))) if 0 < ratio < 1 else decimals}f}"
 
 
 def two_digits(number: float) -> str:

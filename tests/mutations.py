@@ -16,7 +16,6 @@ from typing import Any
 import json5
 import tomlkit
 
-from tensorcopy import files
 from tensorcopy.configuration import FILE
 from tensorcopy.results import function_profiles
 from tests import launch_files
@@ -76,7 +75,7 @@ def mutate(path: Path, choose: Choose) -> str:
 def _mutate_value(path: Path, choose: Choose) -> str:
     """Change a value somewhere in the JSON."""
     data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
-    loads = files.toml_values if path.suffix == ".toml" else json5.loads if path.name == FILE else json.loads
+    loads = (lambda text: tomlkit.parse(text).unwrap()) if path.suffix == ".toml" else json5.loads if path.name == FILE else json.loads
     document: Any = deepcopy(loads(data.decode()))  # tests read asv.conf.json once
     node, keys = document, [choose(list(document))]
     while isinstance(node[keys[-1]], (dict, list)) and node[keys[-1]] and choose([True, True, True, False]):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorcopy.numbers import count, duration, multiple, ratio_interval, ratio_text, signed_percent, size, two_digits
+from tensorcopy.numbers import count, duration, duration_range, ratio_text, signed_percent, size, size_range, two_digits
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,16 @@ def test_a_multiple_has_no_exponent(ratio, text):
 def test_a_ratio_has_at_least_two_figures(ratio, text):
     """A change of 117 ms to 169 µs is not one to nothing."""
     assert ratio_text(ratio) == text
-    assert multiple(ratio) == f"{text}×"
-    assert ratio_interval((ratio, 1)) == f"{text} to 1.00"
 
 
 def test_a_change_is_always_in_per_cent():
     """A column has one unit, one minus sign and one digit after the point, whatever the size of the change."""
     assert [signed_percent(ratio) for ratio in (1.123, 0.96, 10.314, 0.9999, 1.0)] == ["+12.3 %", "−4.0 %", "+931.4 %", "0.0 %", "0.0 %"]
+
+
+def test_a_range_has_its_unit_once():
+    """And one value is no range."""
+    assert duration_range([1.55e-6, 1.48e-6]) == "1.48 to 1.55 µs"
+    assert duration_range([980e-9, 1.02e-6]) == "980 ns to 1.02 µs"
+    assert (duration_range([2e-6]), duration_range([])) == ("2.00 µs", "")
+    assert (size_range([0.96, 0.97]), size_range([1.041, 1.032]), size_range([1.03])) == ("3.0 to 4.0 %", "3.2 to 4.1 %", "3.0 %")

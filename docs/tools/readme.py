@@ -142,7 +142,7 @@ def _times(table: Table, method: str) -> Iterator[str]:
 
 
 PARTS: dict[str, Part] = {
-    "badges": lambda site: badges(*configuration.web_addresses()),
+    "badges": lambda site: badges((own := configuration.of_folder()).source_url, own.site_url),
     "answer": answer,
     "methods": methods,
     "torch": lambda site: GUIDE.format(torch=site.answering["cpu"].newest("cpu").version),

@@ -24,7 +24,7 @@ from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import MARGIN, Reason
 from tensorcopy.measure import run as measuring
 from tensorcopy.measure import settings, sides
-from tensorcopy.numbers import percent, ratio_interval, ratio_text
+from tensorcopy.numbers import percent, ratio_text
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report import comparison as comparison_report
 from tensorcopy.report import table
@@ -149,7 +149,7 @@ def find(conf: Any, options: Namespace) -> int:
             break
         left = left[: len(left) // 2 + 1] if halves[0] > halves[1] else left[len(left) // 2 :]
     found, change = left[-1], between(left[0], left[-1]).changes[case]
-    interval = f" ({ratio_interval(change.interval)})" if change.interval else ""
+    interval = f" ({' to '.join(map(ratio_text, change.interval))})" if change.interval else ""
     log.info(f"{names[case]}: {ratio_text(change.size)}{interval} from {left[0].version} to {found.version}, in {history.name}")
     earlier = f", or one before it after v{left[0].version}" if len(left) > 2 else ""
     log.info(f"{'Improvement' if options.invert else 'Regression'} found: {found.sha[:8]} <v{found.version}>{earlier}")

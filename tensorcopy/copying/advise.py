@@ -19,7 +19,7 @@ from tensorcopy.copying import recommend
 from tensorcopy.copying.recommend import Answer, CopyRequest, Evidence
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge.methods import Ratio
-from tensorcopy.numbers import count, percent, ratio_interval
+from tensorcopy.numbers import count, percent, ratio_text
 from tensorcopy.releases import interpreters
 
 SHIPPED = Path(__file__).with_name("shipped.json")
@@ -30,7 +30,7 @@ WIDTH = 40  # columns of the current step of a progress, so that a shorter one c
 
 def against_recommended(ratio: Ratio) -> str:
     """Return what is known of a method's time against the recommended one's: "slower × 1.42 to 1.51"."""
-    return f"{ratio.word.value} × {ratio_interval(ratio.interval)}" if ratio.interval else ratio.word.value
+    return f"{ratio.word.value} × {' to '.join(map(ratio_text, ratio.interval))}" if ratio.interval else ratio.word.value
 
 
 def origin(advice: Answer) -> str:

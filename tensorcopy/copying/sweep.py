@@ -13,7 +13,7 @@ from typing import Any
 
 from tensorcopy.copying import BASELINE, advise
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.numbers import count, duration, multiple
+from tensorcopy.numbers import count, duration, ratio_text
 from tensorcopy.releases import interpreters
 from tensorcopy.report.table import Report, of_cells
 from tensorcopy.worker.processes import installing
@@ -105,7 +105,7 @@ def table(document: Document, relative_to: str = "") -> Report:
     for curve, row in sorted(zip(curves, values), key=lambda each: (each[0] is curves[-1], sum(map(log, each[1])))):
         name = f"memcpy baseline: {curve['code']}" if curve is curves[-1] else curve["code"]
         bars = "".join(BARS[min(7, max(0, round(7 * (log(value) - low) / ((high - low) or 1))))] for value in row)
-        rows.append([name, bars, *(multiple(row[index]) if relative_to else duration(row[index]) for index in shown)])
+        rows.append([name, bars, *(f"{ratio_text(row[index])}×" if relative_to else duration(row[index]) for index in shown)])
     titles = ("", f"{count(numels[0])} … {count(numels[-1])}", *(count(numels[index]) for index in shown))
     return of_cells("", titles, rows, "ll" + "r" * len(shown))
 

@@ -28,7 +28,7 @@ import msgspec
 import psutil
 from msgspec import Struct
 
-from tensorcopy.errors import CannotRun, exception_line
+from tensorcopy.errors import TensorcopyError, exception_line
 from tensorcopy.files import kernel_text
 from tensorcopy.results.launches import OF_INTERPRETER, Place
 
@@ -82,7 +82,7 @@ class Program:
         return self.suites, self.variables.get("PYTHONPATH", ""), self.place[2]  # a revision has a package of its own
 
 
-class SideFailed(CannotRun):
+class SideFailed(TensorcopyError):
     """A side whose process cannot import torch."""
 
     def __init__(self, program: Program, got: str) -> None:

@@ -140,7 +140,7 @@ def _probed(process: Process, side: Side, module: str, *arguments: str) -> Mappi
         following = f"{process.program.python} -c 'import torch, numpy' shows whether they work"
         raise TensorcopyError(f"{side} cannot be measured", got=str(answer.failed), allowed="torch and numpy that work", next=following)
     if "error" in answer.probe:
-        raise TensorcopyError.of_document(answer.probe["error"])
+        raise TensorcopyError(**answer.probe["error"])
     return answer.probe
 
 

@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.errors import CannotRun, TensorcopyError, exception_line, of_text
+from tensorcopy.errors import TensorcopyError, exception_line, of_text
 from tensorcopy.worker import processes
 from tensorcopy.worker.devices import WHEELS
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
@@ -78,7 +78,7 @@ def run_probe(
     variables : the environment variables of the process; this process's by default
     report_progress : called with the share that is done (0 to 1) and the current step
 
-    Raises the TensorcopyError of the probe, and CannotRun for an interpreter that cannot run it.
+    Raises TensorcopyError: that of the probe, or for an interpreter that cannot run it.
     """
     command = [str(python), "-m", processes.__name__, module, *arguments]
     inherited = os.environ if variables is None else variables
@@ -102,14 +102,14 @@ def run_probe(
         errors.seek(0)
         stderr = errors.read().strip()
     if isinstance(document, dict) and "error" in document:
-        raise TensorcopyError.of_document(document["error"])
+        raise TensorcopyError(**document["error"])
     if isinstance(document, dict) and document and process.returncode == 0:
         return document
     got = exception_line(stderr) or f"no output, exit status {process.returncode}"
     if is_imported and not re.match(r"(Import|ModuleNotFound)Error", got):
         following = f"PYTHONPATH={shlex.quote(str(PACKAGE.parent))} {shlex.join(command)} shows the full error"
         raise of_text(stderr) or TensorcopyError(f"{module} failed in {command[0]}", got=got, allowed="no error", next=following)
-    raise of_text(stderr) or CannotRun(
+    raise of_text(stderr) or TensorcopyError(
         f"{command[0]} cannot import torch and tensorcopy's registry",
         got=got,
         allowed="torch 1.9 or newer and numpy on Python 3.9 or newer",

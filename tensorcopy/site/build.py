@@ -84,10 +84,10 @@ def web_addresses(environment: Mapping[str, str]) -> tuple[str, str]:
 
     Without one in asv.conf.json, the repository is that of the running GitHub workflow, or else git's origin: a fork links to itself.
     """
-    source, root = configuration.web_addresses()
+    own = configuration.of_folder()
     workflow = "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}".format_map(environment) if "GITHUB_REPOSITORY" in environment else ""
     origin = configuration.web_address(git.printed("config", "--get", "remote.origin.url"))
-    return source or workflow or origin, f"{root.rstrip('/')}/" if root else ""
+    return own.source_url or workflow or origin, f"{own.site_url.rstrip('/')}/" if own.site_url else ""
 
 
 def write(content: Site, html_dir: Path, root: str = "") -> None:

@@ -19,7 +19,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from tensorcopy.errors import CannotRun, TensorcopyError
+from tensorcopy.errors import TensorcopyError
 
 IMPORTED = {"imported": True}
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
@@ -99,7 +99,7 @@ def run_probe(module: str, arguments: Sequence[str]) -> int:
             if error.name != "torch":
                 raise
             got, following = f"{sys.executable} without it", f"{installing('torch')}, or name another Python"
-            raise CannotRun("there is no torch", got=got, allowed="torch 1.9 or newer", next=following) from error
+            raise TensorcopyError("there is no torch", got=got, allowed="torch 1.9 or newer", next=following) from error
         probe = importlib.import_module(module)
         print(json.dumps(IMPORTED), flush=True)
         result = probe.main(arguments, print_progress)

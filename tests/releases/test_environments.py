@@ -15,7 +15,7 @@ import pytest
 from tensorcopy import campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.errors import CannotRun, TensorcopyError
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import sides
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import runner
@@ -153,15 +153,14 @@ def test_progress_and_result_are_read_among_other_output(tmp_path):
 
 def test_an_error_is_one_of_an_import_only_where_importing_failed(tmp_path):
     """Otherwise a bad case would make a whole environment a damaged one."""
-    for printed, error, kind, what in (
-        ("", "RuntimeError: no", CannotRun, "python cannot import torch"),
-        ('{"imported": true}', "RuntimeError: no", TensorcopyError, "module failed in"),
-        ('{"imported": true}', "ModuleNotFoundError: No module named torch.x", CannotRun, "python cannot import torch"),
+    for printed, error, what in (
+        ("", "RuntimeError: no", "python cannot import torch"),
+        ('{"imported": true}', "RuntimeError: no", "module failed in"),
+        ('{"imported": true}', "ModuleNotFoundError: No module named torch.x", "python cannot import torch"),
     ):
         python = interpreter(tmp_path / "python", f"echo '{printed}'; echo '{error}' >&2; exit 1")
-        with pytest.raises(TensorcopyError, match=f"{what}.*: got {error}") as caught:
+        with pytest.raises(TensorcopyError, match=f"{what}.*: got {error}"):
             interpreters.run_probe(python, "module")
-        assert type(caught.value) is kind
     python = interpreter(tmp_path / "python", "echo '{\"imported\": true}'; kill -9 $$")
     with pytest.raises(TensorcopyError, match=r"module failed in .*: got no output, exit status -9"):
         interpreters.run_probe(python, "module")

@@ -121,7 +121,7 @@ def declared(path: Path) -> object:
 
 
 READERS = {  # what reads each file that people write or that another program has written
-    "asv.conf.json": lambda path: (configuration.paths(), configuration.web_addresses()),
+    "asv.conf.json": lambda path: (configuration.paths(), configuration.of_folder()),
     "tensorcopy.toml": declared,
     "releases.toml": lambda path: release_table.of_tables.__wrapped__(path),
     ".github/runners.toml": lambda path: runners.load(),

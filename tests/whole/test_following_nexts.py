@@ -15,7 +15,7 @@ from tensorcopy import cli, files
 from tensorcopy.asv_plugin import reading
 from tensorcopy.copying import sweep
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.errors import CannotRun, TensorcopyError
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git, sides
 from tensorcopy.projects.new_project import new_project
 from tensorcopy.releases import interpreters, uv
@@ -146,7 +146,7 @@ def test_torch_is_installed_into_a_python_without_it(tmp_path, with_pip):
         (folder,) = tmp_path.glob("lib/*/site-packages")
         (pip,) = Path(ensurepip.__file__).parent.glob("_bundled/pip-*.whl")
         shutil.unpack_archive(pip, folder, "zip")
-    with pytest.raises(CannotRun) as raised:
+    with pytest.raises(TensorcopyError) as raised:
         interpreters.run_probe(tmp_path / "bin" / "python", "tensorcopy.worker.provenance")
     command = shlex.split(raised.value.next.partition(" torch, or ")[0])
     assert subprocess.run([*command, "--help"], capture_output=True, check=False).returncode == 0
@@ -158,7 +158,7 @@ def test_a_damaged_torch_shows_its_error(tmp_path, monkeypatch):
     venv.create(tmp_path, symlinks=True)
     (folder,) = tmp_path.glob("lib/*/site-packages")
     (folder / "torch.py").write_text("import no_such_module\n", encoding="utf-8")
-    with pytest.raises(CannotRun) as raised:
+    with pytest.raises(TensorcopyError) as raised:
         interpreters.run_probe(tmp_path / "bin" / "python", "tensorcopy.worker.provenance")
     monkeypatch.chdir(tmp_path)
     done = subprocess.run(shlex.split(raised.value.next.removesuffix(" shows the full error")), capture_output=True, text=True, check=False)
