@@ -13,16 +13,18 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorcopy import files
-from tensorcopy.campaign import Campaign
 from tensorcopy.errors import DiskError, TensorcopyError, of_text
 from tensorcopy.releases import interpreters, uv
 from tensorcopy.releases.release_table import TABLE, Release, ReleaseIndex, minor, numpy_for
 from tensorcopy.worker.devices import WHEELS, has_kernels
 from tensorcopy.worker.nvidia import Gpu
 from tensorcopy.worker.packages import WRITTEN
+
+if TYPE_CHECKING:  # a campaign has releases
+    from tensorcopy.campaign import Campaign
 
 # on the disk for an environment with CUDA, by torch's major version, with the files that it shares with uv's cache: the most that `du`
 # shows, rounded up; 1.6 to 2.3 GB of torch 1, and 3.4 to 6.8 GB of torch 2
