@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -21,6 +22,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge.methods import Ratio
 from tensorcopy.numbers import count, percent, ratio_text
 from tensorcopy.releases import interpreters
+from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 SHIPPED = Path(__file__).with_name("shipped.json")
 KINDS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # by the name that users type
@@ -55,7 +57,7 @@ def advise(
     layout: str = "contiguous",
     shipped: bool = False,
     interpreter: str = "same",
-    report_progress: Callable[[float, str], None] = lambda share, doing: None,
+    report_progress: ReportProgress = ignore_progress,
 ) -> Answer:
     """Return the code to type for a tensor `x`, measured here in some seconds.
 
@@ -94,12 +96,16 @@ def advise(
         what, following = f"a {layout} x of another size is not measured", f"--numel {max(1, round(numel / 1024)) * 1024}"
         raise TensorcopyError(what, got=f"{numel:g} elements", allowed="16, or a multiple of 1024", next=following)
     tensor = {"device": device, "requires_grad": requires_grad, "dtype": dtype, "layout": layout}
-    arguments = {"to": request.to, "numels": [int(numel)], "turns": TURNS, **tensor}
-    document = interpreters.run_probe(
-        interpreters.executable(interpreter), "tensorcopy.copying.inside.timing", json.dumps(arguments), report_progress=report_progress
-    )
-    report_progress(1.0, "finished")
+    document = timed(interpreter, {"to": request.to, "numels": [int(numel)], "turns": TURNS, **tensor}, report_progress)
     return recommend.answer(recommend.of_benchmark(document, request), request, int(numel))
+
+
+def timed(interpreter: str, request: Mapping[str, Any], report_progress: ReportProgress) -> dict[str, Any]:
+    """Return what `timing.time_methods` returns for these arguments in the process of a Python. Raises TensorcopyError."""
+    python, module = interpreters.executable(interpreter), "tensorcopy.copying.inside.timing"
+    document = interpreters.run_probe(python, module, json.dumps(request), report_progress=report_progress)
+    report_progress(1.0, "finished")
+    return document
 
 
 def can_measure(interpreter: str = "same") -> bool:

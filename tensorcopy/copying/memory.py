@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from tensorcopy.copying import recommend
 from tensorcopy.numbers import size
@@ -31,7 +30,7 @@ def use(results: Sequence[Result], method: str, device: str) -> MemoryUse | None
         return None
     newest = counted[-1]
     alike = [name for name in _alike(newest, method, device) if cases(newest, name, device)["host"] in newest.counts]
-    peaks = {name: _peaks(newest, name, device) for name in alike}
+    peaks = {name: {kind: int(newest.counts.get(case, 0)) for kind, case in cases(newest, name, device).items()} for name in alike}
     least = min(peaks, key=lambda name: sum(peaks[name].values()), default=method)
     beyond = {kind: taken - peaks[least][kind] for kind, taken in peaks.get(method, {}).items() if size(taken) != size(peaks[least][kind])}
     more = {kind: size(taken) for kind, taken in beyond.items() if taken > 0}
@@ -51,10 +50,6 @@ def spans(results: Sequence[Result], case: Case) -> list[tuple[str, Sequence[str
     """Return each amount of a count with the releases that have it, in order."""
     by_amount = groupby((each for each in results if case in each.counts), key=lambda each: size(int(each.counts[case])))
     return [(amount, [*dict.fromkeys(each.version for each in group)]) for amount, group in by_amount]
-
-
-def _peaks(result: Result, method: str, device: str) -> dict[str, Any]:
-    return {kind: int(result.counts.get(case, 0)) for kind, case in cases(result, method, device).items()}
 
 
 def _alike(result: Result, method: str, device: str) -> list[str]:

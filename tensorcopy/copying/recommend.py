@@ -64,8 +64,8 @@ class CopyRequest:
     @property
     def usual(self) -> str:
         """The method that is the usual form of it; "" where there is none."""
-        form = self.to, self.own, bool(self.keeps_graph)
-        return ({**USUAL, **USUAL_ON_ACCELERATOR} if self.device != "cpu" else USUAL).get(form, "")
+        forms = USUAL if self.device == "cpu" else USUAL | USUAL_ON_ACCELERATOR
+        return forms.get((self.to, self.own, bool(self.keeps_graph)), "")
 
     def check(self) -> None:
         """Raise TensorcopyError for a dtype or layout that torch lacks, or a tensor that no method can copy."""
@@ -177,6 +177,7 @@ class Row:
     method: str
     code: str
     caveats: tuple[str, ...]  # what to know of it, each the rest of a sentence: "exists since torch 1.13.0 only"
+    more: tuple[str, ...] = ()  # of these, what the usual form has not
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,6 @@ class Cell:
 
 
 Rows = Mapping[str, Row]  # by method
-Caveats = Mapping[str, Sequence[str]]  # by method
 
 
 @dataclass(frozen=True)
@@ -235,30 +235,30 @@ def table(evidence: Evidence, request: CopyRequest) -> Table:
     sizes at which it was, so that no method without a time is recommended over one that has it. Where a size has too few launches, the
     recommendation is that of the nearest size with more.
     """
-    observed = {name: row for name, row in evidence.methods.items() if matches(row, request)}
-    rows = {name: _row(name, row, request, is_copying=name in evidence.copying) for name, row in observed.items()}
+    matching = {name: row for name, row in evidence.methods.items() if matches(row, request)}
+    rows = {name: _row(name, row, request, is_copying=name in evidence.copying) for name, row in matching.items()}
     if not rows:
         return Table(request, request, (), (), _instead(request), (), evidence)
     form = request.usual if request.usual in rows else min(rows, key=lambda name: len(rows[name].caveats))
+    rows = {name: replace(row, more=tuple(each for each in row.caveats if each not in rows[form].caveats)) for name, row in rows.items()}
     timed = [each for each in evidence.timed if form in each.seconds] or [each for each in evidence.timed if rows.keys() & each.seconds]
     if not timed:
         why = NOT_TIMED if form == request.usual else "It matches, and was not timed."
         return Table(request, request, (*sorted(rows.values(), key=lambda row: row.method != form),), (), why, (), evidence)
     nearest = min(timed, key=lambda each: _distance(each, request))
     sizes = sorted((each for each in timed if each.tensor == nearest.tensor), key=lambda each: each.numel)
-    more = {name: [caveat for caveat in row.caveats if caveat not in rows[form].caveats] for name, row in rows.items()}
-    columns = _columns(rows, form, sizes, more, has_baseline=request.own)
+    columns = _columns(rows, form, sizes, has_baseline=request.own)
     most = max(rows, key=lambda name: (sum(column.recommended == name for column in columns), name == form))
 
     def order(row: Row) -> tuple[bool, bool, float]:
         """Sort by the time, as a multiple of the shortest, over the sizes that have it."""
-        shortest = [min(cell.seconds for cell in column.cells.values()) for column in columns]
-        logs = [log(column.cells[row.method].seconds / least) for column, least in zip(columns, shortest) if row.method in column.cells]
+        having = [column.cells for column in columns if row.method in column.cells]
+        logs = [log(cells[row.method].seconds / min(cell.seconds for cell in cells.values())) for cells in having]
         return row.method != most, not logs, fmean(logs or [0])
 
     measured = replace(request, dtype=nearest.dtype, layout=nearest.layout, requires_grad=nearest.requires_grad)
     ordered = (*sorted(rows.values(), key=order),)
-    return Table(request, measured, ordered, columns, "", (*_notes(request, measured, ordered, columns, more),), evidence)
+    return Table(request, measured, ordered, columns, "", (*_notes(request, measured, ordered, columns),), evidence)
 
 
 def _distance(timed: Timed, request: CopyRequest) -> tuple[Any, ...]:
@@ -267,57 +267,58 @@ def _distance(timed: Timed, request: CopyRequest) -> tuple[Any, ...]:
     return timed.layout != request.layout, nbytes, timed.dtype != request.dtype, timed.requires_grad != request.requires_grad
 
 
-def _columns(rows: Rows, form: str, sizes: Sequence[Timed], more: Caveats, *, has_baseline: bool) -> tuple[Column, ...]:
+def _columns(rows: Rows, form: str, sizes: Sequence[Timed], *, has_baseline: bool) -> tuple[Column, ...]:
     """Return the columns of the sizes of a tensor.
 
     form : the usual form, or what stands for it
-    more : by method, the caveats that the usual form has not
     has_baseline : whether memcpy does the same work
     """
     launches = {each.numel: {name: each.launches[name] for name in rows if name in each.launches} for each in sizes}
-    enough = [numel for numel, of in launches.items() if any(sum(map(bool, seconds)) >= FEWEST for seconds in of.values())]
-    against = {numel: methods.ratios(launches[numel], form) for numel in enough}
-    recommended = {each.numel: _recommended(form, each, sizes, against[each.numel], more) for each in sizes if each.numel in against}
-    tempting = _tempting(against, more)
+    enough = [each for each in sizes if any(sum(map(bool, seconds)) >= FEWEST for seconds in launches[each.numel].values())]
+    against = {each.numel: methods.ratios(launches[each.numel], form) for each in enough}
+    recommended = {each.numel: _recommended(rows, form, each, sizes, against[each.numel]) for each in enough}
+    tempting = _tempting(rows, against)
     columns = []
     for each in sizes:
-        times = {name: each.seconds[name] for name in rows if name in each.seconds}
-        near = [numel for numel, name in recommended.items() if name in times or name == form]
-        nearest = min(near, key=lambda numel: abs(log(numel / each.numel)), default=0)
-        first = recommended.get(each.numel) or recommended.get(nearest, form)
-        of_first = against[each.numel] if first == form and each.numel in against else methods.ratios(launches[each.numel], first)
-        if each.numel not in recommended:
+        numel, times = each.numel, {name: each.seconds[name] for name in rows if name in each.seconds}
+        able = [near for near, name in recommended.items() if name in times or name == form]
+        nearest = min(able, key=lambda near: abs(log(near / each.numel)), default=0)
+        first = recommended.get(numel) or recommended.get(nearest, form)
+        of_first = against[numel] if first == form and numel in against else methods.ratios(launches[numel], first)
+        if numel not in recommended:
             where = f"at {count(nearest)} elements" if nearest else "the usual form"
             why = f"Not enough measurements at this size. Recommended as {where}."
         elif first != form:
-            why = f"{two_digits(1 / against[each.numel][first].ratio)} × as fast as `{rows[form].code}`, the usual form."
+            why = f"{two_digits(1 / against[numel][first].ratio)} × as fast as `{rows[form].code}`, the usual form."
+        elif form not in times:
+            why = NOT_TIMED
         else:
-            why = _why_usual(rows, of_first, [name for name in tempting if each.numel in tempting[name]], more, is_timed=form in times)
+            why = _why_usual(of_first, [rows[name] for name, numels in tempting.items() if numel in numels])
         scale = each.seconds.get(BASELINE) if has_baseline else None
         cells = {name: Cell(time, time / scale if scale else None, of_first.get(name)) for name, time in times.items()}
-        columns.append(Column(each.numel, first, why, cells))
+        columns.append(Column(numel, first, why, cells))
     return (*columns,)
 
 
-def _recommended(form: str, timed: Timed, sizes: Sequence[Timed], against: Mapping[str, Ratio], more: Caveats) -> str:
+def _recommended(rows: Rows, form: str, timed: Timed, sizes: Sequence[Timed], against: Mapping[str, Ratio]) -> str:
     """Return the method that is recommended at a size.
 
     It is the usual form, unless one without further caveats is significantly faster by `FASTER` and `FASTER_BY`; of several within `FASTER`
     of the fastest, the one that takes least over all sizes.
     """
-    faster = [name for name, each in against.items() if each.word is Word.FASTER and not more[name] and FASTER * each.ratio <= 1]
+    faster = [name for name, each in against.items() if each.word is Word.FASTER and not rows[name].more and FASTER * each.ratio <= 1]
     able = [name for name in faster if timed.seconds[form] * (1 - against[name].ratio) >= FASTER_BY]
     tied = [name for name in able if against[name].ratio <= FASTER * min(against[each].ratio for each in able)]
     return min(tied, key=lambda name: fmean(log(each.seconds[name]) for each in sizes if name in each.seconds), default=form)
 
 
-def _tempting(against: Mapping[int, Mapping[str, Ratio]], more: Caveats) -> dict[str, list[int]]:
-    """Return the methods that are faster than the usual form, and have caveats that it has not, with the sizes at which they are.
+def _tempting(rows: Rows, against: Mapping[int, Mapping[str, Ratio]]) -> dict[str, list[int]]:
+    """Return the methods that are faster than the recommended one, and have caveats that it has not, with the sizes at which they are.
 
     Or may be faster: at two sizes or more they took less by what matters, and could not be told apart.
     """
     tempting = {}
-    for name in (name for name, caveats in more.items() if caveats):
+    for name in (name for name, row in rows.items() if row.more):
         ratios = {numel: of_size[name] for numel, of_size in against.items() if name in of_size}
         faster = [numel for numel, each in ratios.items() if each.word is Word.FASTER and each.ratio * FASTER <= 1]
         perhaps = [numel for numel, each in ratios.items() if each.word is Word.NOT_TOLD_APART and each.ratio * AS_FAST_WITHIN <= 1]
@@ -326,42 +327,37 @@ def _tempting(against: Mapping[int, Mapping[str, Ratio]], more: Caveats) -> dict
     return tempting
 
 
-def _why_usual(rows: Rows, against: Mapping[str, Ratio], tempting: Sequence[str], more: Caveats, *, is_timed: bool) -> str:
+def _why_usual(against: Mapping[str, Ratio], tempting: Sequence[Row]) -> str:
     """Return why the usual form is recommended at a size; tempting : the methods that are, or may be, faster there."""
-    if not is_timed:
-        return NOT_TIMED
     words = [each.word for each in against.values() if each.word is not Word.TOO_FEW_LAUNCHES]
     if not words:
         return "The usual form." if against else "The only matching method that was timed."
     if tempting:
-        name = min(tempting, key=lambda name: (against[name].word is not Word.FASTER, against[name].ratio))
-        times = f"{'is' if against[name].word is Word.FASTER else 'may be'} {two_digits(1 / against[name].ratio)} × as fast"
-        return f"`{rows[name].code}` {times}, but {more[name][0]}. This form is safe everywhere."
+        row = min(tempting, key=lambda row: (against[row.method].word is not Word.FASTER, against[row.method].ratio))
+        verb, times = "is" if against[row.method].word is Word.FASTER else "may be", two_digits(1 / against[row.method].ratio)
+        return f"`{row.code}` {verb} {times} × as fast, but {row.more[0]}. This form is safe everywhere."
     if unknown := words.count(Word.NOT_TOLD_APART):
         others = f"{'None' if unknown == len(words) else 'Not all'} of {counted(len(words), 'other method')}"
         return f"The usual form. {others} can be told apart from it."
     return f"{'The fastest' if {*words} == {Word.SLOWER} else 'As fast as the fastest'} of {len(against) + 1} methods."
 
 
-def _notes(request: CopyRequest, measured: CopyRequest, rows: Sequence[Row], columns: Sequence[Column], more: Caveats) -> Iterator[str]:
-    """Yield what to know of the times of a table, a sentence each; rows : the recommended one first."""
-    ratios = {
-        column.numel: {name: cell.against for name, cell in column.cells.items() if cell.against}
-        for column in columns
-        if column.recommended == rows[0].method
-    }
-    if tempting := [(ratios[numel][name], name) for name, numels in _tempting(ratios, more).items() for numel in numels]:
-        best, name = min(tempting, key=lambda each: (each[0].word is not Word.FASTER, each[0].ratio))
-        largest = max(_tempting(ratios, more)[name])
+def _notes(request: CopyRequest, measured: CopyRequest, ordered: Sequence[Row], columns: Sequence[Column]) -> Iterator[str]:
+    """Yield what to know of the times of a table, a sentence each; ordered : the recommended row first."""
+    rows = {row.method: row for row in ordered}
+    first = [column for column in columns if column.recommended == ordered[0].method]
+    ratios = {column.numel: {name: cell.against for name, cell in column.cells.items() if cell.against} for column in first}
+    tempting = _tempting(rows, ratios)
+    if each := [(ratios[numel][name], rows[name]) for name, numels in tempting.items() for numel in numels]:
+        best, row = min(each, key=lambda pair: (pair[0].word is not Word.FASTER, pair[0].ratio))
+        largest, verb = max(tempting[row.method]), "is" if best.word is Word.FASTER else "may be"
         to = f" up to {count(largest)} elements" if largest < columns[-1].numel else ""
-        verb = "is" if best.word is Word.FASTER else "may be"
-        code = next(row.code for row in rows if row.method == name)
-        yield f"`{code}` {verb} up to {two_digits(1 / best.ratio)} × as fast{to}, but {more[name][0]}."
+        yield f"`{row.code}` {verb} up to {two_digits(1 / best.ratio)} × as fast{to}, but {row.more[0]}."
     if (measured.dtype, measured.layout) != (request.dtype, request.layout):
         yield f"Timed with {measured.dtype}, {measured.layout} only."
     if measured.requires_grad is not request.requires_grad:
         yield f"Timed for a tensor that requires {'grad' if measured.requires_grad else 'no grad'}."
-    if untimed := [f"`{row.code}`" for row in rows if not any(row.method in column.cells for column in columns)]:
+    if untimed := [f"`{row.code}`" for row in ordered if not any(row.method in column.cells for column in columns)]:
         yield f"{', '.join(untimed)} {'was' if len(untimed) == 1 else 'were'} not timed here."
     if unknown := [each for against in ratios.values() for each in against.values() if each.word is Word.NOT_TOLD_APART]:
         launches, seen = extent(each.launches for each in unknown), two_digits(median(each.seen for each in unknown if each.seen))
@@ -383,11 +379,11 @@ class Answer:
 
     def document(self) -> dict[str, Any]:
         """Return the answer as plain values."""
-        evidence = self.table.evidence
-        cells = self.column.cells if self.column else {}
-        rows = [{**asdict(row), **(asdict(cells[row.method]) if row.method in cells else {"seconds": None})} for row in self.table.rows]
-        source = {name: getattr(evidence, name) for name in ("measured", "torch", "on", "day", "left_out")}
+        evidence, cells = self.table.evidence, self.column.cells if self.column else {}
+        times = {row.method: asdict(cells[row.method]) if row.method in cells else {"seconds": None} for row in self.table.rows}
+        rows = [{"method": row.method, "code": row.code, "caveats": row.caveats, **times[row.method]} for row in self.table.rows]
         values = {"code": self.code, "why": self.why, "numel": self.numel, "notes": self.table.notes, "methods": rows}
+        source = {name: getattr(evidence, name) for name in ("measured", "torch", "on", "day", "left_out")}
         return {**values, "request": asdict(self.table.request), "timed": asdict(self.table.timed), **source}
 
 

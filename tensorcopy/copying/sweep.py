@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from math import log, log10
 from pathlib import Path
@@ -14,14 +13,12 @@ from typing import Any
 from tensorcopy.copying import BASELINE, advise
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, ratio_text
-from tensorcopy.releases import interpreters
 from tensorcopy.report.table import Report, of_cells
-from tensorcopy.worker.processes import installing
+from tensorcopy.worker.processes import ReportProgress, ignore_progress, installing
 from tensorcopy.worker.turns import usual
 
 BARS = "▁▂▃▄▅▆▇█"
 COLUMNS = 3  # sizes whose times are shown
-
 # colours that colour-blind readers can distinguish (after Okabe and Ito, 2008), dark enough for text; the marks serve prints without colour
 COLOURS = ("#0072B2", "#C94F00", "#00805C", "#A8447F", "#A36F00", "#2E7FB0", "#000000", "#7A7400")
 MARKS = "osD^vPX*"
@@ -43,7 +40,7 @@ def measure(
     requires_grad: bool = False,
     relative_to: str = "",
     interpreter: str = "same",
-    report_progress: Callable[[float, str], None] = lambda share, doing: None,
+    report_progress: ReportProgress = ignore_progress,
 ) -> dict[str, Any]:
     """Time every copy or every conversion at numel = 1, 2, 4, … `most`.
 
@@ -66,10 +63,7 @@ def measure(
         raise TensorcopyError("no such method is measured", got=repr(relative_to), allowed=", ".join(names), next="one of these names")
     numels = [2**power for power in range(most.bit_length())] if most > 0 else [most]
     request = {"to": to, "groups": [group], "device": device, "numels": numels, "turns": TURNS, "requires_grad": requires_grad}
-    document = interpreters.run_probe(
-        interpreters.executable(interpreter), "tensorcopy.copying.inside.timing", json.dumps(request), report_progress=report_progress
-    )
-    report_progress(1.0, "finished")
+    document = advise.timed(interpreter, request, report_progress)
     codes = {name: row["code" if device == "cpu" else "code_on_accelerator"] for name, row in document["methods"].items()}
     times = {int(numel): turns for numel, turns in document.pop("times").items()}
     curves = [
@@ -81,8 +75,7 @@ def measure(
 
 
 def _point(numel: int, turns: Sequence[float]) -> dict[str, float]:
-    high = quantiles(turns, n=4, method="inclusive")[2]
-    return {"numel": numel, "usual": usual(turns), "low": min(turns), "high": high}
+    return {"numel": numel, "usual": usual(turns), "low": min(turns), "high": quantiles(turns, n=4, method="inclusive")[2]}
 
 
 def _values(document: Document, relative_to: str, of: str = "usual") -> list[list[float]]:
@@ -159,6 +152,8 @@ def draw(document: Document, axes: Any, *, logx: bool = True, logy: bool = True,
     Each method has a line, the band of its turns, and its code at the end.
     relative_to : plot multiples of this method's time; "baseline" is the memcpy baseline, which is dashed
     """
+    from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator
+
     ends, curves = [], document["curves"]
     bands = zip(*(_values(document, relative_to, of) for of in ("low", "usual", "high")))
     for number, (curve, (low, middle, high)) in enumerate(zip(curves, bands)):
@@ -173,7 +168,19 @@ def draw(document: Document, axes: Any, *, logx: bool = True, logy: bool = True,
         ends.append((middle[-1], f"memcpy baseline: {curve['code']}" if is_baseline else curve["code"], colour))
     axes.set_xscale("log", base=2) if logx else axes.set_xscale("linear")
     axes.set_yscale("log") if logy else axes.set_ylim(bottom=0)
-    _scales(axes, relative=bool(relative_to), logx=logx, logy=logy)
+    axes.set_xlabel("elements", color=GREY)
+    axes.set_ylabel("relative time" if relative_to else "time per call", color=GREY)
+    if logx:
+        axes.xaxis.set_major_locator(LogLocator(base=2, numticks=9))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"$2^{{{round(log10(value) / log10(2))}}}$"))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if logy else MaxNLocator(6))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×") if relative_to else EngFormatter("s"))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color("#c8c8c8")
+    axes.tick_params(colors=GREY, which="both", length=0)
     _labels(axes, ends, logy)
     kind = "Copies" if document["what"] == "copies" else "Conversions to an independent ndarray"
     grad = ", of a leaf that requires grad" if document["requires_grad"] else ""
@@ -182,24 +189,6 @@ def draw(document: Document, axes: Any, *, logx: bool = True, logy: bool = True,
     how += f" Left out: {', '.join(document['left_out'])}." if document["left_out"] else ""
     axes.text(0, 1.02, how, transform=axes.transAxes, fontsize=8.5, color=GREY)
     return axes
-
-
-def _scales(axes: Any, *, relative: bool, logx: bool, logy: bool) -> None:
-    from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator
-
-    axes.set_xlabel("elements", color=GREY)
-    axes.set_ylabel("relative time" if relative else "time per call", color=GREY)
-    if logx:
-        axes.xaxis.set_major_locator(LogLocator(base=2, numticks=9))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"$2^{{{round(log10(value) / log10(2))}}}$"))
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if logy else MaxNLocator(6))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×") if relative else EngFormatter("s"))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_minor_formatter(FuncFormatter(lambda *_: ""))
-    axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.spines["bottom"].set_color("#c8c8c8")
-    axes.tick_params(colors=GREY, which="both", length=0)
 
 
 def _labels(axes: Any, ends: Sequence[tuple[float, str, str]], logy: bool) -> None:
