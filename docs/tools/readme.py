@@ -27,6 +27,7 @@ from tensorcopy.numbers import count, duration
 from tensorcopy.report.table import code, escaped, markdown_table
 from tensorcopy.results import reader
 from tensorcopy.results.histories import History
+from tensorcopy.results.result import method_code
 from tensorcopy.site import facts
 from tensorcopy.site.facts import Site
 
@@ -116,7 +117,7 @@ def _methods(site: Site, device: str, timed: Evidence) -> str:
         others = [name for name, row in timed.methods.items() if row["group"] == group and name not in alike]  # do something else
         for name in (*alike, *others):
             row = timed.methods[name]
-            written = row["code" if device == "cpu" else "code_on_accelerator"]
+            written = method_code(row, device)
             rows.append([code(written), escaped(describe(row["observed"][device]["with_grad"], device)), *_times(table, name)])
         if of_table := [note for note in table.notes if not note.startswith("Timed for")]:  # which `about` tells of both tables
             notes.append(f"- An independent {to}: {' '.join(of_table)}")

@@ -9,7 +9,7 @@ from itertools import groupby
 from tensorcopy.copying import recommend
 from tensorcopy.numbers import size
 from tensorcopy.results.cases import Case, host_peak, memory_case
-from tensorcopy.results.result import Result
+from tensorcopy.results.result import Result, method_code
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ def use(results: Sequence[Result], method: str, device: str) -> MemoryUse | None
     least = min(peaks, key=lambda name: sum(peaks[name].values()), default=method)
     beyond = {kind: taken - peaks[least][kind] for kind, taken in peaks.get(method, {}).items() if size(taken) != size(peaks[least][kind])}
     more = {kind: size(taken) for kind, taken in beyond.items() if taken > 0}
-    code = str(newest.methods[least]["code" if device == "cpu" else "code_on_accelerator"])
-    return MemoryUse({kind: spans(counted, case) for kind, case in cases(newest, method, device).items()}, more, code)
+    peaks_of_releases = {kind: spans(counted, case) for kind, case in cases(newest, method, device).items()}
+    return MemoryUse(peaks_of_releases, more, method_code(newest.methods[least], device))
 
 
 def cases(result: Result, method: str, device: str) -> dict[str, Case]:

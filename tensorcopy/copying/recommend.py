@@ -26,7 +26,7 @@ from tensorcopy.judge.paired import FEWEST
 from tensorcopy.numbers import count, counted, extent, two_digits
 from tensorcopy.results.cases import DEFAULTS, ITEMSIZE, Case, baseline_case, memory_case
 from tensorcopy.results.effects import ALONE
-from tensorcopy.results.result import Result
+from tensorcopy.results.result import Result, method_code
 from tensorcopy.worker.devices import DEVICES
 from tensorcopy.worker.turns import usual
 
@@ -436,8 +436,7 @@ def _row(name: str, row: Mapping[str, Any], request: CopyRequest, *, is_copying:
             "requires grad itself once x does": with_grad["requires_grad"] and not with_grad["keeps_graph"],
             f"warns once x requires grad: {with_grad['warns']}": with_grad["warns"] and not outcome["warns"],
         }
-    code = row["code" if request.device == "cpu" else "code_on_accelerator"]
-    return Row(name, code, tuple(sentence for sentence, holds in caveats.items() if holds))
+    return Row(name, method_code(row, request.device), tuple(sentence for sentence, holds in caveats.items() if holds))
 
 
 def _instead(request: CopyRequest) -> str:

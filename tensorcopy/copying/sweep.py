@@ -14,6 +14,7 @@ from tensorcopy.copying import BASELINE, advise
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, ratio_text
 from tensorcopy.report.table import Report, of_cells
+from tensorcopy.results.result import method_code
 from tensorcopy.worker.processes import ReportProgress, ignore_progress, installing
 from tensorcopy.worker.turns import usual
 
@@ -64,7 +65,7 @@ def measure(
     numels = [2**power for power in range(most.bit_length())] if most > 0 else [most]
     request = {"to": to, "groups": [group], "device": device, "numels": numels, "turns": TURNS, "requires_grad": requires_grad}
     document = advise.timed(interpreter, request, report_progress)
-    codes = {name: row["code" if device == "cpu" else "code_on_accelerator"] for name, row in document["methods"].items()}
+    codes = {name: method_code(row, device) for name, row in document["methods"].items()}
     times = {int(numel): turns for numel, turns in document.pop("times").items()}
     curves = [
         {"name": name, "code": code, "points": [_point(numel, turns[name]) for numel, turns in times.items()]}

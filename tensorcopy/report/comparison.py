@@ -18,7 +18,7 @@ from tensorcopy.report.table import KEPT, Report, ReportColumn, ReportSection, c
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import JOINED, PAIRED, points
 from tensorcopy.results.kinds import COUNT, KINDS, TRACKED
-from tensorcopy.results.result import Result
+from tensorcopy.results.result import Result, method_code
 from tensorcopy.results.suite_specs import INSTRUCTIONS, sections
 
 SIGNS = dict(zip(Verdict, "▲▼=?△▽△▽="))
@@ -231,7 +231,7 @@ def side(result: Result) -> dict[str, object]:
 def code_of(case: Case, result: Result) -> str:
     """Return the code that a case runs; "" for another's suite."""
     row = result.methods.get(dict(case.parameters).get("method", ""), {}) if case.spec.shipped else {}
-    return str(row.get("code" if case.device == "cpu" else "code_on_accelerator", ""))
+    return method_code(row, case.device)
 
 
 def words(case: Case, name: str) -> tuple[list[str], list[str]]:

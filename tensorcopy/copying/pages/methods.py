@@ -14,6 +14,7 @@ from tensorcopy.copying.inside.semantics import describe, error_of
 from tensorcopy.copying.recommend import Column, Table
 from tensorcopy.judge.methods import Word
 from tensorcopy.numbers import count, ratio_text
+from tensorcopy.results.result import method_code
 from tensorcopy.site.facts import ShownHistory, Site, spans
 from tensorcopy.site.views import Page, Values
 
@@ -46,7 +47,7 @@ def _observed(site: Site) -> Iterator[Values]:
         for kind, title in KINDS.items():
             rows = [
                 {
-                    "code": row["code" if device == "cpu" else "code_on_accelerator"],
+                    "code": method_code(row, device),
                     "address": site.addresses.get((name, device), ""),
                     "seen": row["observed"][device][kind],
                     "problem": error_of(row["observed"][device][kind], device) or row["observed"][device][kind]["warns"] or "",
