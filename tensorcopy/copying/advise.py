@@ -25,7 +25,7 @@ from tensorcopy.releases import interpreters
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 SHIPPED = Path(__file__).with_name("shipped.json")
-KINDS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # by the name that users type
+TARGETS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # by the name that users type
 TURNS = 60
 WIDTH = 40  # columns of the current step of a progress, so that a shorter one covers a longer one
 
@@ -75,18 +75,18 @@ def advise(
 
     Raises TensorcopyError for a request that cannot be answered.
     """
-    if to not in KINDS:
+    if to not in TARGETS:
         raise TensorcopyError("unknown target", got=repr(to), allowed="tensor or numpy", next="tensorcopy advise --to numpy")
-    has_graph = KINDS[to] == "tensor" and requires_grad
+    has_graph = TARGETS[to] == "tensor" and requires_grad
     if keep_graph and not has_graph:
-        is_array = KINDS[to] != "tensor"
+        is_array = TARGETS[to] != "tensor"
         raise TensorcopyError(
             "there is no graph to keep",
             got="an ndarray" if is_array else "an x that requires no grad",
             allowed="a tensor, of an x that requires grad",
             next="leave out --keep-graph" if is_array else "add --requires-grad, or leave out --keep-graph",
         )
-    request = CopyRequest(KINDS[to], independent, keep_graph if has_graph else None, requires_grad, device, dtype, layout)
+    request = CopyRequest(TARGETS[to], independent, keep_graph if has_graph else None, requires_grad, device, dtype, layout)
     request.check()
     if not (hasattr(numel, "__index__") or hasattr(numel, "is_integer")) or not 1 <= numel <= 2**62:
         raise TensorcopyError("not a number of elements", got=repr(numel), allowed="1 or more", next="numel=2**17")

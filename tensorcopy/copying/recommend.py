@@ -171,7 +171,7 @@ def of_result(result: Result, device: str) -> Evidence:
 
 
 @dataclass(frozen=True)
-class Row:
+class MatchingMethod:
     """A method that does what is requested."""
 
     method: str
@@ -189,11 +189,11 @@ class Cell:
     against: Ratio | None  # to the recommended method; None of that itself, and where no launch has both
 
 
-Rows = Mapping[str, Row]  # by method
+Rows = Mapping[str, MatchingMethod]  # by method
 
 
 @dataclass(frozen=True)
-class Column:
+class SizeColumn:
     """The methods at a size."""
 
     numel: int
@@ -208,8 +208,8 @@ class Table:
 
     request: CopyRequest
     timed: CopyRequest  # the same for the tensor that was timed: the nearest one, of another dtype or layout or without grad
-    rows: tuple[Row, ...]  # the recommended one first, see `code`, then from the fastest on; those without a time last
-    columns: tuple[Column, ...]  # from the smallest size on
+    rows: tuple[MatchingMethod, ...]  # the recommended one first, see `code`, then from the fastest on; those without a time last
+    columns: tuple[SizeColumn, ...]  # from the smallest size on
     why: str  # the first row is recommended, where there are no columns; where there are no rows, what to do instead
     notes: tuple[str, ...]  # about the times, a sentence each, with code in backticks
     evidence: Evidence
@@ -219,11 +219,11 @@ class Table:
         """The code that is recommended at most sizes; "" if no method matches."""
         return self.rows[0].code if self.rows else ""
 
-    def row(self, method: str) -> Row:
+    def row(self, method: str) -> MatchingMethod:
         """Return the row of a method."""
         return next(row for row in self.rows if row.method == method)
 
-    def nearest(self, numel: int) -> Column | None:
+    def nearest(self, numel: int) -> SizeColumn | None:
         """Return the column whose size is the nearest; None where nothing was timed."""
         return min(self.columns, key=lambda column: abs(log(column.numel / numel)), default=None)
 
@@ -250,7 +250,7 @@ def table(evidence: Evidence, request: CopyRequest) -> Table:
     columns = _columns(rows, form, sizes, has_baseline=request.own)
     most = max(rows, key=lambda name: (sum(column.recommended == name for column in columns), name == form))
 
-    def order(row: Row) -> tuple[bool, bool, float]:
+    def order(row: MatchingMethod) -> tuple[bool, bool, float]:
         """Sort by the time, as a multiple of the shortest, over the sizes that have it."""
         having = [column.cells for column in columns if row.method in column.cells]
         logs = [log(cells[row.method].seconds / min(cell.seconds for cell in cells.values())) for cells in having]
@@ -267,7 +267,7 @@ def _distance(timed: Timed, request: CopyRequest) -> tuple[Any, ...]:
     return timed.layout != request.layout, nbytes, timed.dtype != request.dtype, timed.requires_grad != request.requires_grad
 
 
-def _columns(rows: Rows, form: str, sizes: Sequence[Timed], *, has_baseline: bool) -> tuple[Column, ...]:
+def _columns(rows: Rows, form: str, sizes: Sequence[Timed], *, has_baseline: bool) -> tuple[SizeColumn, ...]:
     """Return the columns of the sizes of a tensor.
 
     form : the usual form, or what stands for it
@@ -296,7 +296,7 @@ def _columns(rows: Rows, form: str, sizes: Sequence[Timed], *, has_baseline: boo
             why = _why_usual(of_first, [rows[name] for name, numels in tempting.items() if numel in numels])
         scale = each.seconds.get(BASELINE) if has_baseline else None
         cells = {name: Cell(time, time / scale if scale else None, of_first.get(name)) for name, time in times.items()}
-        columns.append(Column(numel, first, why, cells))
+        columns.append(SizeColumn(numel, first, why, cells))
     return (*columns,)
 
 
@@ -327,7 +327,7 @@ def _tempting(rows: Rows, against: Mapping[int, Mapping[str, Ratio]]) -> dict[st
     return tempting
 
 
-def _why_usual(against: Mapping[str, Ratio], tempting: Sequence[Row]) -> str:
+def _why_usual(against: Mapping[str, Ratio], tempting: Sequence[MatchingMethod]) -> str:
     """Return why the usual form is recommended at a size; tempting : the methods that are, or may be, faster there."""
     words = [each.word for each in against.values() if each.word is not Word.TOO_FEW_LAUNCHES]
     if not words:
@@ -342,7 +342,7 @@ def _why_usual(against: Mapping[str, Ratio], tempting: Sequence[Row]) -> str:
     return f"{'The fastest' if {*words} == {Word.SLOWER} else 'As fast as the fastest'} of {len(against) + 1} methods."
 
 
-def _notes(request: CopyRequest, measured: CopyRequest, ordered: Sequence[Row], columns: Sequence[Column]) -> Iterator[str]:
+def _notes(request: CopyRequest, measured: CopyRequest, ordered: Sequence[MatchingMethod], columns: Sequence[SizeColumn]) -> Iterator[str]:
     """Yield what to know of the times of a table, a sentence each; ordered : the recommended row first."""
     rows = {row.method: row for row in ordered}
     first = [column for column in columns if column.recommended == ordered[0].method]
@@ -372,7 +372,7 @@ class Answer:
     why: str
     numel: int  # elements for which it was timed; as asked where nothing was
     table: Table
-    column: Column | None  # of the table, for that size; None where nothing was timed
+    column: SizeColumn | None  # of the table, for that size; None where nothing was timed
 
     def __str__(self) -> str:
         return self.code
@@ -414,7 +414,7 @@ def matches(row: Mapping[str, Any], request: CopyRequest) -> bool:
     )
 
 
-def _row(name: str, row: Mapping[str, Any], request: CopyRequest, *, is_copying: bool) -> Row:
+def _row(name: str, row: Mapping[str, Any], request: CopyRequest, *, is_copying: bool) -> MatchingMethod:
     """Return a matching method with its caveats; is_copying : whether it takes memory on the device beside the ndarray."""
     observed, kind = row["observed"][request.device], "with_grad" if request.requires_grad else "plain"
     outcome, with_grad = observed[kind], observed["with_grad"]
@@ -436,7 +436,7 @@ def _row(name: str, row: Mapping[str, Any], request: CopyRequest, *, is_copying:
             "requires grad itself once x does": with_grad["requires_grad"] and not with_grad["keeps_graph"],
             f"warns once x requires grad: {with_grad['warns']}": with_grad["warns"] and not outcome["warns"],
         }
-    return Row(name, method_code(row, request.device), tuple(sentence for sentence, holds in caveats.items() if holds))
+    return MatchingMethod(name, method_code(row, request.device), tuple(sentence for sentence, holds in caveats.items() if holds))
 
 
 def _instead(request: CopyRequest) -> str:

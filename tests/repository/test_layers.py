@@ -77,12 +77,7 @@ def test_the_architecture_page_lists_the_folders_in_the_order_of_their_imports()
     } == set()
 
 
-SHARED = {
-    "methods",
-    "Column",
-    "Row",
-    "Side",
-}  # methods are judged, observed and shown; a table has rows and columns; a side runs and is stored
+SHARED = {"methods", "Side"}  # methods are judged, observed and shown; a side runs and is stored
 
 
 def test_a_name_is_that_of_one_class_and_of_one_module():

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from tensorcopy.copying import memory, recommend
 from tensorcopy.copying.drawings import draw_methods
 from tensorcopy.copying.inside.semantics import describe, error_of
-from tensorcopy.copying.recommend import Column, Table
+from tensorcopy.copying.recommend import SizeColumn, Table
 from tensorcopy.judge.methods import Word
 from tensorcopy.numbers import count, ratio_text
 from tensorcopy.results.result import method_code
@@ -91,20 +91,20 @@ def _compared(tables: Sequence[Table], method: str) -> Iterator[Values]:
         yield {"to": request.to, "own": request.own, "grad": request.requires_grad, "runs": runs}
 
 
-def _word(column: Column, method: str) -> str:
+def _word(column: SizeColumn, method: str) -> str:
     """Return how a method compares with the recommended one at a size; "" for that itself, and where no launch has both."""
     against = column.cells[method].against
     return against.word.value if against else ""
 
 
-def _range(columns: Sequence[Column], method: str) -> str:
+def _range(columns: Sequence[SizeColumn], method: str) -> str:
     """Return the smallest and the largest ratio of the sizes of a run at which a method is slower or faster; "" for other words."""
     compared = [against for column in columns if (against := column.cells[method].against)]
     ratios = sorted(each.ratio for each in compared if each.word in (Word.SLOWER, Word.FASTER))
     return " to ".join(dict.fromkeys(map(ratio_text, (ratios[0], ratios[-1])))) if ratios else ""
 
 
-def _sizes(columns: Sequence[Column]) -> str:
+def _sizes(columns: Sequence[SizeColumn]) -> str:
     return " to ".join(dict.fromkeys(count(columns[place].numel) for place in (0, -1)))
 
 
