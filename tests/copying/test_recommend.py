@@ -341,3 +341,17 @@ def test_methods_that_were_never_in_one_launch_are_not_compared(tmp_path):
         "detach_clone": (True, None),
         "tensor": (True, None),
     }
+
+
+def test_methods_are_ordered_by_their_times_over_the_fastest_of_each_size():
+    """One that was timed where another is slow is not faster for that."""
+    both = {(name, numel): time for numel in (16, 2**20) for name, time in (("detach_clone", 1000), ("b", 1200))}
+    made = table({**both, ("slow", 2**20): 100_000, ("c", 2**20): 1500, ("slow", 16): 1210})
+    assert [row.method for row in made.rows] == ["detach_clone", "b", "c", "slow"]
+
+
+@pytest.mark.parametrize(("device", "code"), [("cpu", "x.a()"), ("cuda", "x.cpu().a()")])
+def test_a_row_has_the_code_for_the_device(device, code):
+    seen = evidence(of_size(a=1000), device=device)
+    seen.methods["a"] |= {"code": "x.a()", "code_on_accelerator": "x.cpu().a()"}
+    assert recommend.answer(seen, replace(OWN, device=device)).code == code

@@ -50,7 +50,9 @@ def known_times() -> dict[str, object]:
 
 def test_every_method_has_a_curve_of_every_size(worker_here):
     """In the order of the registry, and the baseline last, which is timed among them."""
-    document = sweep.measure("copies", most=4)
+    shares = list[float]()
+    document = sweep.measure("copies", most=4, report_progress=lambda share, _: shares.append(share))
+    assert (shares, shares[-1]) == (sorted(shares), 1.0)
     assert [curve["name"] for curve in document["curves"]] == [*COPIES, BASELINE]
     for curve in document["curves"]:
         assert [point["numel"] for point in curve["points"]] == [1, 2, 4]
