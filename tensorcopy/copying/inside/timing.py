@@ -17,7 +17,6 @@ import torch
 
 from tensorcopy.copying import BASELINE
 from tensorcopy.copying.inside import conformance, loop, semantics
-from tensorcopy.copying.inside.loop import Loop
 from tensorcopy.copying.inside.methods import METHODS, Method, make_tensor
 from tensorcopy.errors import TensorcopyError, line_of
 from tensorcopy.worker import devices
@@ -69,7 +68,11 @@ def time_methods(
                     left_out[name] = reason
                     continue
                 loops[name] = loop.of_method(METHODS[name], numel, *tensor)
-            loops[BASELINE] = _baseline(numel, device, dtype, layout, to)
+            step = 2 if layout == "strided" else 1  # a tensor with gaps is gathered
+            if device == "cpu":
+                loops[BASELINE] = loop.memcpy(numel, torch.empty(0, dtype=getattr(torch, dtype)).element_size(), step=step)
+            else:
+                loops[BASELINE] = loop.transfer(numel, device, dtype, step=step, to_host=to == "ndarray", each_waited_for=False)
             for number, each in enumerate(loops.values()):
                 report_progress((place + number / len(loops) / 4) / len(numels), f"numel {numel}")
                 each.calibrate()
@@ -95,14 +98,6 @@ def _why_no_copy(method: Method, numel: int, device: str, dtype: str, layout: st
         return "" if semantics.equal(y, x) else f"does not copy {numel} elements"
     except Exception as error:  # such as of numpy for bfloat16
         return f"{line_of(error)}, with {numel} elements"
-
-
-def _baseline(numel: int, device: str, dtype: str, layout: str, to: str) -> Loop:
-    """Return the loop of the memcpy baseline, which copies the same bytes: by numpy on the CPU, by the device itself elsewhere."""
-    step = 2 if layout == "strided" else 1  # a tensor with gaps is gathered
-    if device == "cpu":
-        return loop.memcpy(numel, torch.empty(0, dtype=getattr(torch, dtype)).element_size(), step=step)
-    return loop.transfer(numel, device, dtype, step=step, to_host=to == "ndarray", each_waited_for=False)
 
 
 def main(arguments: Sequence[str], report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
