@@ -17,7 +17,7 @@ from traceback import extract_tb
 from typing import Any
 
 from tensorcopy import __version__
-from tensorcopy.cli import ci, compare, init, local, measure, output, why
+from tensorcopy.cli import ci, compare, init, local, measure, output
 from tensorcopy.errors import TensorcopyError, of_os_error
 from tensorcopy.worker.processes import installing
 
@@ -64,8 +64,7 @@ def main(arguments: Sequence[str] | None = None, report_start: Callable[..., obj
             output.discard(sys.stdout)  # `| head` has read enough
             return 141
         except TensorcopyError as error:
-            for each in (*error.earlier, error):
-                output.print_line(str(each))
+            output.print_errors([*error.earlier, error])
         except OSError as error:
             output.print_line(str(of_os_error(error) or output.refused(error)))
         except ModuleNotFoundError as error:
@@ -87,13 +86,9 @@ def _run(arguments: Sequence[str] | None, report_start: Callable[..., object]) -
     options.report_start = report_start
     report_start(KEPT.get(options.verb, NOTHING_KEPT))
     gc.set_threshold(200_000)  # results are many small values that stay: looking for garbage among them takes a tenth of `compare`
-    if options.verb is None:
-        sys.stdout.write(program.format_help())
-        code = 0
-    else:
-        code = int(options.command(options, output.console()))
+    code = options.command(options) if options.verb else sys.stdout.write(program.format_help())
     output.flush()
-    return code
+    return int(code) if options.verb else 0
 
 
 def _is_interruption(error: BaseException | None) -> bool:
@@ -135,19 +130,9 @@ def parser() -> argparse.ArgumentParser:
     program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on torch releases since 1.9, on CPU and CUDA.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=_Command)
-    for module in (local, compare, why, measure, init, ci):
+    for module in (local, compare, measure, init, ci):
         module.add(commands)
-    _describe(program)
     return program
-
-
-def _describe(parser: argparse.ArgumentParser) -> None:
-    """Let the help of each command begin with the sentence about it in the list of commands."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for choice in action._choices_actions:
-                action.choices[choice.dest].description = f"{(choice.help or '')[:1].upper()}{(choice.help or '')[1:]}."
-                _describe(action.choices[choice.dest])
 
 
 class _Command(argparse.ArgumentParser):
