@@ -66,6 +66,7 @@ def measure(
         raise TensorcopyError("no such method is measured", got=repr(relative_to), allowed=", ".join(names), next="one of these names")
     numels = [2**power for power in range(most.bit_length())] if most > 0 else [most]
     request = {"to": to, "groups": [group], "device": device, "numels": numels, "turns": TURNS, "requires_grad": requires_grad}
+    request["needed"] = relative_to
     document = interpreters.run_probe(
         interpreters.executable(interpreter), "tensorcopy.copying.inside.timing", json.dumps(request), report_progress=report_progress
     )

@@ -13,6 +13,7 @@ from tensorcopy.cli import main
 from tensorcopy.copying import BASELINE, sweep
 from tensorcopy.copying.inside import timing
 from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, Method, Promise
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tests import launch_files
 
@@ -69,6 +70,9 @@ def test_what_does_not_copy_is_left_out_with_the_reason(monkeypatch):
         "at_four": "ZeroDivisionError: division by zero, with 4 elements",
     }
     assert [[*of_size] for of_size in document["times"].values()] == [["copied", "at_four", BASELINE], ["copied", BASELINE]]
+    monkeypatch.setattr(timing.loop, "take_turns", lambda *_: pytest.fail("measured"))
+    with pytest.raises(TensorcopyError, match=r"the method is not drawn: got at_four: Zero.*; allowed: copied, relu, baseline"):
+        timing.time_methods(to="tensor", device="cpu", numels=[1, 4], turns=2, needed="at_four")
 
 
 def test_a_leaf_that_requires_grad_and_conversions_are_measured_too(worker_here):
