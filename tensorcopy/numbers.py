@@ -140,6 +140,11 @@ def change_size(ratio: float) -> str:
     return percent(abs(ratio - 1), 1)
 
 
+def slowdown(share: float) -> str:
+    """Return a slowdown that would be noticed: "3.8 %", or "more than 100 %", where launches see nothing."""
+    return percent(share, 1) if share <= 1 else "more than 100 %"
+
+
 def size_range(ratios: Collection[float]) -> str:
     """Return the smallest and the largest of some changes of one direction, without a sign: "3.2 to 4.1 %"; "" for none."""
     ends = [f"{100 * abs(ratio - 1):.1f}" for ratio in sorted(ratios, key=lambda ratio: abs(ratio - 1))]

@@ -125,7 +125,17 @@ def test_json_and_csv_have_the_data_of_every_row():
 
 
 @pytest.mark.parametrize(
-    ("cell", "shown"), [("=1+1", "'=1+1"), ("@x", "'@x"), ("-1", "'-1"), (" +1", "' +1"), ("a=b", "a=b"), (-1.5, "-1.5"), (None, "")]
+    ("cell", "shown"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@x", "'@x"),
+        ("-1", "'-1"),
+        (" +1", "' +1"),
+        *((sign, f"'{sign}") for sign in "＝＋－＠"),
+        ("a=b", "a=b"),
+        (-1.5, "-1.5"),
+        (None, ""),
+    ],
 )
 def test_a_cell_is_no_formula(cell, shown):
     (_, (read, _)) = csv.reader(StringIO(table.csv_text(["x", "y"], [[cell, 1]])))
