@@ -40,6 +40,16 @@ def publish(conf: Any, options: Namespace) -> int:
     Raises TensorcopyError where the folder holds something else than a site, and where another program writes it.
     """
     paths = configuration.paths({**vars(conf), "html_dir": getattr(options, "html_dir", None) or conf.html_dir})
+    problems, warnings = replace_site(TorchReleases().campaign, paths, _writer[0])
+    for warning in warnings:
+        log.warning(str(warning))
+    for problem in problems:
+        log.error(str(problem))
+    return 2 if problems else 0
+
+
+def replace_site(campaign: Campaign, paths: Paths, write: Writer) -> tuple[Sequence[TensorcopyError], Sequence[TensorcopyError]]:
+    """Replace a site by what `write` writes when that is whole, and return what it returns. Raises TensorcopyError, see `publish`."""
     site = paths.html
     if kind := _other_than_site(site, paths):
         raise TensorcopyError(
@@ -56,18 +66,14 @@ def publish(conf: Any, options: Namespace) -> int:
             for folder in (new, old):
                 shutil.rmtree(folder, ignore_errors=True)  # of one that was killed
             new.mkdir(parents=True)
-            problems, warnings = _writer[0](TorchReleases().campaign, paths.results, new)
+            told = write(campaign, paths.results, new)
             if site.exists():
                 site.rename(old)
             new.rename(site)
         finally:
             for folder in (new, old):
                 shutil.rmtree(folder, ignore_errors=True)
-    for warning in warnings:
-        log.warning(str(warning))
-    for problem in problems:
-        log.error(str(problem))
-    return 2 if problems else 0
+    return told
 
 
 def _other_than_site(site: Path, paths: Paths) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -231,25 +229,12 @@ def _sides_of_dashboard(options: argparse.Namespace, own: Campaign, paths: Paths
 
 
 def _publish(own: Campaign, paths: Paths, history: str) -> None:
-    """Run `asv publish`; the pages call the history that was measured this machine's. Raises TensorcopyError where no site was written."""
-    from tensorcopy.releases import interpreters
-    from tensorcopy.results import reader
+    """Write the site as `asv publish` does; its pages call the history that was measured this machine's. Raises TensorcopyError."""
+    from tensorcopy.asv_plugin import publishing
     from tensorcopy.site import build
 
-    environment = {**os.environ, build.OWN: history}
-    with interpreters.started_process([sys.executable, "-m", "asv", "publish"], stderr=subprocess.STDOUT, env=environment) as process:
-        assert process.stdout is not None
-        lines = process.stdout.read().split("\n")
-    # exit code 2 is also that of a site without what cannot be read
-    loaded = reader.load_results(paths.results, own.releases)
-    is_whole = process.returncode == 0 or (process.returncode == 2 and build.unreadable(loaded))
-    if not (is_whole and (paths.html / "index.html").is_file()):
-        raise TensorcopyError(
-            "asv publish failed",
-            got=next((line.rpartition("· ")[2].partition("; allowed: ")[0] for line in reversed(lines) if line.strip()), "no output"),
-            allowed="a folder of launches, and one for the site",
-            next="run asv publish to see all that it prints",
-        )
+    os.environ[build.OWN] = history
+    publishing.replace_site(own, paths, build.publish)
 
 
 def _serve(options: argparse.Namespace, directory: Path, *, failed: bool) -> None:
