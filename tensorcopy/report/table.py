@@ -124,7 +124,8 @@ def terminal(report: Report, width: int, *, everything: bool = False) -> Iterato
     """Yield the lines for a terminal, or for a pipe, which is `PIPED`."""
     if report.heading:
         first = Text(folded(report.answer, width), style="bold")
-        first.highlight_words([report.alarm] if report.alarm else [], "red")
+        if report.alarm:  # no words would be found at every character
+            first.highlight_words([report.alarm], "red")
         yield first
     yield from (Text(folded(line, width)) for line in report.lines)
     sections = [each for each in report.sections if each.rows and (everything or not each.folded)]

@@ -39,6 +39,12 @@ def printed(report, width, **options):
     return [line for text in table.terminal(report, width, **options) for line in str(text).split("\n")]
 
 
+@pytest.mark.parametrize(("alarm", "styled"), [("", []), ("1 fails", ["1 fails"])])
+def test_only_the_alarm_of_a_heading_is_red(alarm, styled):
+    first = next(table.terminal(replace(MADE, alarm=alarm), 80))
+    assert [first.plain[span.start : span.end] for span in first.spans] == styled
+
+
 def test_a_narrow_terminal_has_what_rows_share_above_them():
     """A column without a cell is left out; what is folded is named."""
     assert printed(MADE, 80) == [
