@@ -104,9 +104,7 @@ class _Run:
 
     def own(self) -> list[History]:
         """Return the histories to which launches of this run can belong: the one of a name, or those of this processor."""
-        processors = {hardware.processor(str(of["cpu"]), of["hardware"]) for of in self.provenances().values()} or {
-            hardware.own_processor()
-        }
+        processors = {hardware.processor(str(of["cpu"]), of["hardware"]) for of in self.provenances().values()} or {hardware.own_processor()}
         return own_histories(reader.load_results(self.results, self.campaign.releases), self.request.history, processors)
 
     def stored(self, kind: str) -> list[Launch]:
