@@ -123,11 +123,9 @@ def results_folder() -> Path:
     """
     from tensorcopy import configuration
 
-    folder, below = (
-        Path("results"),
-        not files.is_there(Path("results")) and any((each / configuration.FILE).exists() for each in Path.cwd().parents),
-    )
-    return Path(relpath(configuration.paths().results)) if below or files.is_there(Path(configuration.FILE)) else folder
+    is_here = files.is_there(Path(configuration.FILE))
+    is_below = not files.is_there(Path("results")) and any((folder / configuration.FILE).exists() for folder in Path.cwd().parents)
+    return Path(relpath(configuration.paths().results)) if is_here or is_below else Path("results")
 
 
 def campaign() -> Campaign:

@@ -228,6 +228,8 @@ def test_workflows_are_written_at_the_top_of_the_repository(folder, capsys):
     assert not (project / ".github").exists()
     for path in workflows.glob("[!p]*.yml"):
         assert yaml.safe_load(path.read_text())["defaults"]["run"]["working-directory"] == "bench"
+    caches = {path.stem: path.read_text().count("cache-local-path: ${{ runner.temp }}") for path in workflows.iterdir()}
+    assert {name for name, number in caches.items() if number} == {"pull-request-gpu"}  # where a fork's code may run
     assert main(["ci", "runners"]) == 0
     assert json.loads(capsys.readouterr().out)["include"][0]["machine"] == "github-hosted"
     runners = folder / ".github" / "runners.toml"
