@@ -63,17 +63,12 @@ def main(arguments: Sequence[str] | None = None, report_start: Callable[..., obj
         except BrokenPipeError:
             output.discard(sys.stdout)  # `| head` has read enough
             return 141
-        except TensorcopyError as error:
-            output.print_errors([*error.earlier, error])
-        except OSError as error:
-            output.print_line(str(of_os_error(error) or output.refused(error)))
-        except ModuleNotFoundError as error:
-            output.print_line(str(missing(error)))
         except Exception as error:
-            if os.environ.get(TRACEBACK) or _is_interruption(error):
+            shown = expected(error)
+            if shown is None and (os.environ.get(TRACEBACK) or _is_interruption(error)):
                 raise
-            output.print_line(str(fault(error)))
-        return 2
+            shown = shown or fault(error)
+            return output.print_errors([*shown.earlier, shown])
 
 
 def _run(arguments: Sequence[str] | None, report_start: Callable[..., object]) -> int:
@@ -96,6 +91,19 @@ def _is_interruption(error: BaseException | None) -> bool:
     return error is not None and (isinstance(error, KeyboardInterrupt) or _is_interruption(error.__cause__ or error.__context__))
 
 
+def expected(error: Exception) -> TensorcopyError | None:
+    """Return the error to print for an exception; None for a fault, such as a missing module of Python: no package would help."""
+    if isinstance(error, TensorcopyError):
+        return error
+    if isinstance(error, OSError):
+        return of_os_error(error) or output.refused(error)
+    package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if not isinstance(error, ModuleNotFoundError) or package in ("", "tensorcopy", *sys.stdlib_module_names):
+        return None
+    what, following = "this command needs a package that is not installed", installing(f'"tensorcopy[{EXTRAS.get(package, "dashboard")}]"')
+    return TensorcopyError(what, got=f"no {error.name}", allowed="advise, check and plot, which need no extra", next=following)
+
+
 def fault(error: Exception) -> TensorcopyError:
     """Return the error to print for an exception that no command expects."""
     frames = extract_tb(error.__traceback__)
@@ -105,23 +113,6 @@ def fault(error: Exception) -> TensorcopyError:
         got=f"{type(error).__name__}: {str(error)[:LONGEST]}{where}",
         allowed="an error that names the input",
         next=f"{TRACEBACK}=1 shows where it arose; please report it",
-    )
-
-
-def missing(error: ModuleNotFoundError) -> TensorcopyError:
-    """Return the error to print for a package that is not installed.
-
-    A missing module of tensorcopy or of Python is a fault: no package would help.
-    """
-    module = error.name or ""
-    package = module.partition(".")[0]
-    if package in ("", "tensorcopy", *sys.stdlib_module_names):
-        return fault(error)
-    return TensorcopyError(
-        "this command needs a package that is not installed",
-        got=f"no {module}",
-        allowed="advise, check and plot, which need no extra",
-        next=installing(f'"tensorcopy[{EXTRAS.get(package, "dashboard")}]"'),
     )
 
 
