@@ -25,9 +25,7 @@ def add(commands: Any) -> None:
     text = "print the code to use, measured here (without torch: from the shipped results); exit 1 if no method matches"
     advise = add_command(commands, "advise", text, _advise)
     advise.add_argument("--to", choices=("tensor", "numpy"), default="tensor", help="make a tensor (default) or an ndarray")
-    storage = advise.add_mutually_exclusive_group()
-    storage.add_argument("--independent", action="store_true", default=True, help="with new storage (default)")
-    storage.add_argument("--shared", action="store_false", dest="independent", help="sharing the storage of x")
+    advise.add_argument("--shared", action="store_false", dest="independent", help="sharing the storage of x; default: with new storage")
     advise.add_argument("--requires-grad", action="store_true", help="x requires grad")
     graph = "gradients flow back to x, with --requires-grad; default: they do not"
     advise.add_argument("--keep-graph", action="store_true", help=graph)
@@ -53,8 +51,6 @@ def add(commands: Any) -> None:
     plot.add_argument("--device", default="cpu", help="default: cpu")
     plot.add_argument("--max", type=TensorSize.of, default="2**14", metavar="N", help=f"the largest size, {SIZES}; default: 2**14")
     plot.add_argument("--requires-grad", action="store_true", help="copy a leaf that requires grad")
-    plot.add_argument("--logx", action=argparse.BooleanOptionalAction, default=True, help="logarithmic axis of sizes (default)")
-    plot.add_argument("--logy", action=argparse.BooleanOptionalAction, default=True, help="logarithmic axis of times (default)")
     plot.add_argument("--relative-to", default="", metavar="METHOD", help="times as multiples of a method's, or of the memcpy baseline's")
     plot.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
     plot.add_argument("--json", action="store_true", help="print the measured times as JSON")
@@ -167,7 +163,7 @@ def _plot(options: argparse.Namespace) -> int:
         document = sweep.measure(options.what, most=options.max.numel("float32"), **asked, report_progress=report_progress)
     _print_left_out(document["left_out"])
     if options.out is not None:
-        sweep.save(document, options.out, logx=options.logx, logy=options.logy, relative_to=options.relative_to)
+        sweep.save(document, options.out, relative_to=options.relative_to)
     if options.json:
         _print_json(document)
     elif options.out is not None:
