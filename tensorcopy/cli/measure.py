@@ -12,7 +12,7 @@ from tensorcopy.cli import output
 from tensorcopy.cli.arguments import add_command, campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import settings
-from tensorcopy.numbers import counted
+from tensorcopy.numbers import counted, extent
 
 if TYPE_CHECKING:
     from tensorcopy.campaign import Campaign
@@ -67,13 +67,11 @@ def _measure(options: argparse.Namespace) -> int:
         print(line)
     outcome = _run(request, own, paths)
     code = print_outcome(outcome)
-    there = sorted({*outcome.counts.values()})
-    number = f"with {there[0]}" if len(there) == 1 else f"with {there[0]} to {there[-1]}"
-    number += f" {'launch' if there == [1] else 'launches each'}"
-    part = " after part {}/{}".format(*request.shard) if request.shard != (1, 1) else ""
-    folders = ", ".join(os.path.relpath(history.folder) for history in outcome.histories)
+    there, folders = extent(outcome.counts.values()), ", ".join(os.path.relpath(history.folder) for history in outcome.histories)
     is_timed = any(suite.timed for suite in outcome.suites.values())
-    print(f"{counted(len(request.sides), 'release')} {number if is_timed else 'counted'}{part}, in {folders}")
+    number = f"with {there} {'launch' if there == '1' else 'launches each'}" if is_timed else "counted"
+    part = " after part {}/{}".format(*request.shard) if request.shard != (1, 1) else ""
+    print(f"{counted(len(request.sides), 'release')} {number}{part}, in {folders}")
     if outcome.profiled:
         print(f"functions of {counted(outcome.profiled, 'release')} counted, in {folders}")
     return code
@@ -134,9 +132,8 @@ def print_outcome(outcome: RunOutcome) -> int:
         print(f"failed with torch {', '.join(dict.fromkeys(releases))}: {line}")
     if lines:
         print("they are measured again with more --launches, or when the version of their benchmark changes")
-    for side, reasons in outcome.unsupported.items():
-        for device, reason in reasons.items():
-            print(f"torch {side.release.version} is not measured on {device}: {reason}")
+    for side, device, reason in ((side, *each) for side, reasons in outcome.unsupported.items() for each in reasons.items()):
+        print(f"torch {side.release.version} is not measured on {device}: {reason}")
     for note in outcome.notes:
         print(note)
     return 2 if outcome.problems or lines else 0
@@ -175,9 +172,7 @@ def _dashboard(options: argparse.Namespace) -> int:
     own, paths = campaign(), configuration.paths()
     if not options.no_serve:
         server.bound(paths.html, options.port).server_close()  # reports an unusable port before minutes of measuring
-    chosen, lines = _sides_of_dashboard(options, own, paths)
-    for line in lines:
-        print(line)
+    chosen = _sides_of_dashboard(options, own, paths)
     launches = OF_DASHBOARD_QUICK if options.quick else OF_DASHBOARD
     request = Request(
         tuple(chosen),
@@ -205,8 +200,8 @@ def _dashboard(options: argparse.Namespace) -> int:
     return code
 
 
-def _sides_of_dashboard(options: argparse.Namespace, own: Campaign, paths: Paths) -> tuple[list[Side], list[str]]:
-    """Return the releases that take turns, and why others do not.
+def _sides_of_dashboard(options: argparse.Namespace, own: Campaign, paths: Paths) -> list[Side]:
+    """Return the releases that take turns, and print why others do not.
 
     On a new machine it is the newest alone, whose methods are ranked: a second one would double what is installed. Once it was measured,
     the release before it takes turns with it, and those that are there with a newer one.
@@ -216,7 +211,10 @@ def _sides_of_dashboard(options: argparse.Namespace, own: Campaign, paths: Paths
 
     pythons = environments.known_pythons(paths.pythons)
     if options.releases:
-        return sides.choose([options.releases], own, pythons)
+        chosen, lines = sides.choose([options.releases], own, pythons)
+        for line in lines:
+            print(line)
+        return chosen
     able = [release for release in reversed(own.releases) if not environments.why_not(release, pythons)]
     if not able:
         sides.of_release(own.releases[-1], pythons)  # raises why
@@ -225,7 +223,7 @@ def _sides_of_dashboard(options: argparse.Namespace, own: Campaign, paths: Paths
     there = [each for each in before if each.release.sha in measured and each.is_installed(own, paths)][: OF_DASHBOARD_SIDES - 1]
     if newest.release.sha in measured and not there:
         there = before[:1]
-    return [*reversed(there), newest], []
+    return [*reversed(there), newest]
 
 
 def _publish(own: Campaign, paths: Paths, history: str) -> None:
