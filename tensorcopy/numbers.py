@@ -124,6 +124,11 @@ def level(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
+def slowdown(share: float) -> str:
+    """Return a slowdown that would be noticed: "3.8 %", or "more than 100 %", where launches see nothing."""
+    return percent(share, 1) if share <= 1 else "more than 100 %"
+
+
 def size_range(ratios: Collection[float]) -> str:
     """Return the smallest and the largest of some changes of one direction, without a sign: "3.2 to 4.1 %"; "" for none."""
     ends = sorted(abs(ratio - 1) for ratio in ratios)

@@ -46,3 +46,13 @@ def test_every_command_reads_the_folder_of_the_configuration(every_python, monke
     for command in (["compare", "2.14.1", "2.15.0"], ["history"], ["history", "--open"]):
         assert main(command) == 0, capsys.readouterr().err
     assert configuration.paths().results == tmp_path / "elsewhere"
+
+
+@pytest.mark.parametrize("command", ["compare 2.14.1 2.15.0", "history", "why a 2.14.1 2.15.0", "measure 2.15.0", "dashboard --no-serve"])
+def test_a_run_below_the_project_says_where_its_folder_is(monkeypatch, tmp_path, capsys, command):
+    """Reading commands have a folder without a configuration, which would be empty here."""
+    (tmp_path / "asv.conf.json").write_text((ROOT / "asv.conf.json").read_text())
+    (tmp_path / "benchmarks" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "benchmarks" / "deep")
+    assert main(command.split()) == 2
+    assert "; next: cd ../..\n" in capsys.readouterr().err

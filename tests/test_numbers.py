@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorcopy.numbers import count, duration, duration_range, ratio_text, signed_percent, size, size_range, two_digits
+from tensorcopy.numbers import count, duration, duration_range, ratio_text, signed_percent, size, size_range, slowdown, two_digits
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,12 @@ def test_bytes_have_binary_units(nbytes, text):
 @pytest.mark.parametrize(("ratio", "text"), [(1.234, "1.2"), (12.34, "12"), (99.4, "99"), (99.6, "100"), (124.2, "124"), (0.5, "0.5")])
 def test_a_multiple_has_no_exponent(ratio, text):
     assert two_digits(ratio) == text
+
+
+@pytest.mark.parametrize(("share", "text"), [(0.0384, "3.8 %"), (1.0, "100.0 %"), (107.338, "more than 100 %")])
+def test_a_slowdown_that_nobody_could_miss_has_no_figure(share, text):
+    """Launches that scatter by factors see nothing; 10733.8 % would be a figure of their scatter."""
+    assert slowdown(share) == text
 
 
 @pytest.mark.parametrize(

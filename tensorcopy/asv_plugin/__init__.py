@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from tensorcopy.asv_plugin.publishing import Writer
     from tensorcopy.campaign import Campaign
 
-__all__ = ["setup"]
-
 
 def setup(read: Callable[[Path], Campaign], write: Writer) -> None:
     """Prepare asv's process.
@@ -24,17 +22,18 @@ def setup(read: Callable[[Path], Campaign], write: Writer) -> None:
     read : returns the campaign of a folder
     write : writes its pages
     """
-    from asv.commands.compare import Compare
-    from asv.commands.continuous import Continuous
-    from asv.commands.find import Find
-    from asv.commands.publish import Publish
-    from asv.commands.run import Run
-    from asv.commands.show import Show
-    from asv.plugins.github import GithubPages
-
     from tensorcopy.asv_plugin import commands, measuring, publishing, reading, repository
 
-    acts = {Run: measuring.run, Continuous: measuring.continuous, Compare: reading.compare, Find: reading.find, Show: reading.show}
     repository.TorchReleases.read = staticmethod(read)
     publishing.write_with(write)
-    commands.own({**acts, Publish: publishing.publish, GithubPages: publishing.gh_pages})
+    commands.own(
+        {
+            "run": measuring.run,
+            "continuous": measuring.continuous,
+            "compare": reading.compare,
+            "find": reading.find,
+            "show": reading.show,
+            "publish": publishing.publish,
+            "gh-pages": publishing.gh_pages,
+        }
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
@@ -12,9 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from asv.commands import Command, make_argparser
-from asv.commands.machine import Machine as MachineCommand
-from asv.commands.preview import Preview
-from asv.commands.quickstart import Quickstart  # which reads no configuration, and so no plugin
 from asv.console import log
 from asv.machine import Machine, MachineCollection
 from asv.util import UserError, iter_subclasses
@@ -24,6 +20,7 @@ from tensorcopy.measure import settings
 
 Act = Callable[[Any, Namespace], int]
 
+OF_ASV = ("machine", "preview", "quickstart")  # its own; the last reads no configuration, and so no plugin
 NEXT = {  # what to type in place of a command without a meaning
     "check": "asv run --quick, which keeps no launch",
     "profile": "tensorcopy why CASE A B, which counts the functions that a case calls",
@@ -49,31 +46,29 @@ INSTEAD = {
     "skip_existing_successful": "--skip-existing-commits",
     "skip_existing_failed": "--skip-existing-commits",
 }
+NEEDED = {"compare": ["a", "b"], "continuous": ["a"], "find": ["a", "b"]}  # words that a command asks for
 DOTS = 60  # of a launch, on a terminal
 
 
-def own(acts: Mapping[Any, Act]) -> None:
-    """Let commands of asv do what `acts` says, and refuse the others."""
+def own(acts: Mapping[str, Act]) -> None:
+    """Let commands of asv do what `acts` says by their names, and refuse the others."""
     for command in iter_subclasses(Command):
-        if command in acts:
-            command.run_from_conf_args = partial(_acted, _name(command), acts[command])
-        elif command not in (MachineCommand, Preview, Quickstart):
-            command.run_from_conf_args = partial(_refused, _name(command))
+        name = {"GithubPages": "gh-pages"}.get(command.__name__, command.__name__.lower())
+        if name not in OF_ASV:
+            command.run_from_conf_args = partial(_run, name, acts.get(name))
 
 
-def _name(command: Any) -> str:
-    return "gh-pages" if command.__name__ == "GithubPages" else str(command.__name__).lower()
+def _run(name: str, act: Act | None, conf: Any, options: Namespace, **_: Any) -> int:
+    """Do what a command means here.
 
-
-def _refused(name: str, conf: Any, options: Namespace, **_: Any) -> int:
-    allowed = ", ".join([*USED, "preview", "machine"])
-    raise TensorcopyError(f"asv {name} has no meaning for launches", got=f"asv {name}", allowed=allowed, next=NEXT.get(name, "asv show"))
-
-
-def _acted(name: str, act: Act, conf: Any, options: Namespace, **_: Any) -> int:
-    """Do what a command means here. Raises TensorcopyError for an option without a meaning, by comparing with asv's own defaults."""
-    needed = {"compare": ["a", "b"], "continuous": ["a"], "find": ["a", "b"]}
-    usual = vars(make_argparser()[0].parse_args([name, *needed.get(name, [])]))
+    Raises TensorcopyError for a command or an option without a meaning, by comparing with asv's own defaults.
+    """
+    if act is None:
+        allowed = ", ".join([*USED, "preview", "machine"])
+        raise TensorcopyError(
+            f"asv {name} has no meaning for launches", got=f"asv {name}", allowed=allowed, next=NEXT.get(name, "asv show")
+        )
+    usual = vars(make_argparser()[0].parse_args([name, *NEEDED.get(name, [])]))
     others = {each: value for each, value in vars(options).items() if each not in {*USED[name], *IDLE} and value != usual.get(each)}
     if attributes := {key: value for key, value in (getattr(options, "attribute", None) or {}).items() if key != "rounds"}:
         others["attribute"] = attributes
@@ -91,6 +86,16 @@ def _acted(name: str, act: Act, conf: Any, options: Namespace, **_: Any) -> int:
     return act(conf, options)
 
 
+def fields(options: Namespace, folder: Path | None) -> dict[str, Any]:
+    """Return the fields of a request that asv's options and its file of machines say. Raises TensorcopyError."""
+    try:
+        name = str(MachineCollection.load(Machine.get_unique_machine_name())["machine"])
+        machine = settings.checked("the name in ~/.asv-machine.json", settings.machine_name, name)
+    except (UserError, KeyError):
+        machine = ""
+    return {"selection": selection(options), "history": history(options), "machine": machine, "folder": folder}
+
+
 def selection(options: Namespace) -> str:
     """Return a regular expression on asv's names for the benchmarks that --bench selects. Raises TensorcopyError for an invalid one."""
     named = options.bench if isinstance(options.bench, list) else [options.bench] if options.bench else []
@@ -100,15 +105,6 @@ def selection(options: Namespace) -> str:
 def history(options: Namespace) -> str:
     """Return the history that --machine names; "" for none. Raises TensorcopyError."""
     return "" if options.machine is None else settings.checked("--machine", settings.machine_name, options.machine)
-
-
-def machine() -> str:
-    """Return the name that `asv machine` has given this machine, as asv finds it; "" for none. New histories have it."""
-    try:
-        name = str(MachineCollection.load(Machine.get_unique_machine_name())["machine"])
-    except (UserError, KeyError):
-        return ""
-    return settings.checked("the name in ~/.asv-machine.json", settings.machine_name, name)
 
 
 def rounds(options: Namespace, usual: int) -> int:
@@ -137,7 +133,7 @@ class Log:
         self._stage, self._dots = "", 0
 
     def __call__(self, done: float, doing: str) -> None:
-        stage = re.split(": ", doing)[0]
+        stage = doing.partition(": ")[0]
         if stage != self._stage:
             self._stage, self._dots = stage, 0
             log.info(stage)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, time, timezone
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any
@@ -14,24 +14,13 @@ from asv.machine import Machine
 from asv.results import Results as AsvResults
 from asv.results import get_filename
 
-from tensorcopy.asv_plugin.repository import milliseconds
 from tensorcopy.results.cases import Case, names_of, stored_cases
 from tensorcopy.results.histories import History
 from tensorcopy.results.launches import Launch, Suite, newest_suites
 from tensorcopy.results.result import Result
 
-COLUMNS = (
-    "result",
-    "params",
-    "version",
-    "started_at",
-    "duration",
-    "stats_ci_99_a",
-    "stats_ci_99_b",
-    "stats_q_25",
-    "stats_q_75",
-    "stats_repeat",
-)
+STATISTICS = ("stats_ci_99_a", "stats_ci_99_b", "stats_q_25", "stats_q_75", "stats_repeat")
+COLUMNS = ("result", "params", "version", "started_at", "duration", *STATISTICS)
 LEVELS = 0.99, 0.5  # of asv's two intervals
 
 
@@ -39,24 +28,21 @@ def write(histories: Iterable[History], folder: Path) -> None:
     """Write asv's files into a folder: benchmarks.json, and of each history machine.json and a file for each release and environment."""
     every = [*histories]
     suites = newest([launch for history in every for launch in history.launches])
+    copied = ("param_names", "params", "type", "unit", "version")
     described = {
-        name: {
-            "name": name,
-            "code": "",
-            "timeout": 60.0,
-            **{key: getattr(suite, key) for key in ("param_names", "params", "type", "unit", "version")},
-        }
+        name: {"name": name, "code": "", "timeout": 60.0, **{key: getattr(suite, key) for key in copied}}
         for name, suite in sorted(suites.items())
     }
     documents: dict[str, Any] = {"benchmarks.json": {**described, "version": Benchmarks.api_version}}
     for history, result in ((each, result) for each in every for result in each.results):
-        commit, environment = result.revision or result.sha, {"python": result.python, "build": result.build}
+        commit = result.revision or result.sha
+        released = result.release and datetime.combine(result.release.date, time(), timezone.utc)
         documents[f"{history.name}/machine.json"] = {"machine": history.name, "version": Machine.api_version}
         documents[get_filename(history.name, commit, result.environment)] = {
             "commit_hash": commit,
             "env_name": result.environment,
-            "date": milliseconds(result.release) if result.release else 0,
-            "params": {"machine": history.name, **environment},
+            "date": int(released.timestamp() * 1000) if released else 0,
+            "params": {"machine": history.name, "python": result.python, "build": result.build},
             "python": result.python,
             "requirements": {"build": result.build},
             "env_vars": {},
@@ -88,8 +74,7 @@ def _rows(result: Result, suites: dict[str, Suite]) -> dict[str, list[Any]]:
     for name, suite in suites.items():
         cases = stored_cases(name, suite)
         if any(case in values for values in (result.timings, result.counts, result.failures) for case in cases):
-            columns = zip(*(_value(result, case) for case in cases))
-            values, *stats = [list(column) for column in columns]
+            values, *stats = [list(column) for column in zip(*(_value(result, case) for case in cases))]
             rows[name] = [values, suite.params, suite.version, started, None, *(each if any(each) else None for each in stats)]
     return rows
 

@@ -40,25 +40,7 @@ def publish(conf: Any, options: Namespace) -> int:
     Raises TensorcopyError where the folder holds something else than a site, and where another program writes it.
     """
     paths = configuration.paths({**vars(conf), "html_dir": getattr(options, "html_dir", None) or conf.html_dir})
-    site = paths.html
-    _require_site(site, paths)
-    lock, new, old = (site.with_name(f".{site.name}.{ending}") for ending in ("lock", "new", "old"))
-    running = TensorcopyError(
-        "another asv publish is running", got=f"{lock} is held", allowed="one at a time", next="repeat when it has ended"
-    )
-    with files.locked(lock, running):
-        log.info(f"Writing {site}")
-        for folder in (new, old):
-            shutil.rmtree(folder, ignore_errors=True)  # of one that was killed
-        new.mkdir(parents=True)
-        try:
-            problems, warnings = _writer[0](TorchReleases().campaign, paths.results, new)
-            if site.exists():
-                site.rename(old)
-            new.rename(site)
-        finally:
-            for folder in (new, old):
-                shutil.rmtree(folder, ignore_errors=True)
+    problems, warnings = replace_site(TorchReleases().campaign, paths, _writer[0])
     for warning in warnings:
         log.warning(str(warning))
     for problem in problems:
@@ -66,25 +48,45 @@ def publish(conf: Any, options: Namespace) -> int:
     return 2 if problems else 0
 
 
-def _require_site(site: Path, paths: Paths) -> None:
-    """Raise TensorcopyError unless a folder is missing, empty or a site, and holds no other folder of the project."""
+def replace_site(campaign: Campaign, paths: Paths, write: Writer) -> tuple[Sequence[TensorcopyError], Sequence[TensorcopyError]]:
+    """Replace a site by what `write` writes when that is whole, and return what it returns. Raises TensorcopyError, see `publish`."""
+    site = paths.html
+    if kind := _other_than_site(site, paths):
+        raise TensorcopyError(
+            "asv publish replaces the folder of the site",
+            got=f"{site}, {kind}",
+            allowed="a folder for the site alone",
+            next='name another one as "html_dir" in asv.conf.json, or with asv publish -o FOLDER',
+        )
+    lock, new, old = (site.with_name(f".{site.name}.{ending}") for ending in ("lock", "new", "old"))
+    what, following = "another asv publish is running", "repeat when it has ended"
+    with files.locked(lock, TensorcopyError(what, got=f"{lock} is held", allowed="one at a time", next=following)):
+        log.info(f"Writing {site}")
+        try:
+            for folder in (new, old):
+                shutil.rmtree(folder, ignore_errors=True)  # of one that was killed
+            new.mkdir(parents=True)
+            told = write(campaign, paths.results, new)
+            if site.exists():
+                site.rename(old)
+            new.rename(site)
+        finally:
+            for folder in (new, old):
+                shutil.rmtree(folder, ignore_errors=True)
+    return told
+
+
+def _other_than_site(site: Path, paths: Paths) -> str:
+    """Return what a folder is, unless it is missing, empty or a site, and holds no other folder of the project; "" then."""
     others = [folder for folder in (Path.cwd(), paths.results, paths.environments) if folder.resolve().is_relative_to(site.resolve())]
     if site.is_symlink():
-        kind = "a link"
-    elif site.exists() and not site.is_dir():
-        kind = "a file"
-    elif others:
-        kind = f"a folder that has {others[0].name}/ in it"
-    elif site.is_dir() and any(site.iterdir()) and not all((site / name).is_file() for name in OF_A_SITE):
-        kind = f"a folder with {min(path.name for path in site.iterdir())}, which is no site of tensorcopy"
-    else:
-        return
-    raise TensorcopyError(
-        "asv publish replaces the folder of the site",
-        got=f"{site}, {kind}",
-        allowed="a folder for the site alone",
-        next='name another one as "html_dir" in asv.conf.json, or with asv publish -o FOLDER',
-    )
+        return "a link"
+    if others:
+        return f"a folder that has {others[0].name}/ in it"
+    if not site.is_dir():
+        return "a file" if site.exists() else ""
+    there = sorted(path.name for path in site.iterdir())
+    return f"a folder with {there[0]}, which is no site of tensorcopy" if there and not {*OF_A_SITE} <= {*there} else ""
 
 
 def gh_pages(conf: Any, options: Namespace) -> int:

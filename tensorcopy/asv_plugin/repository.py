@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, time, timezone
 from pathlib import Path
 from typing import ClassVar
 
 from asv.console import log
-from asv.repo import NoSuchNameError, Repo
+from asv.repo import Repo
 
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
@@ -19,7 +18,7 @@ BRANCH = "releases"
 
 
 class TorchReleases(Repo):  # type: ignore[misc]
-    """The table of releases behind asv's interface of a repository.
+    """The table of releases behind as much of asv's interface of a repository as `asv show` asks for.
 
     A commit's hash is PyTorch's own, a tag is like "v2.15.0". The order is by version, not by date: 2.2.2 came out after 2.3.0. A name that
     is no release may be a git revision of this checkout, such as "main", "HEAD~1" or a SHA.
@@ -32,13 +31,6 @@ class TorchReleases(Repo):  # type: ignore[misc]
     def __init__(self, url: str = "", mirror_path: str = "") -> None:
         self.campaign: Campaign = TorchReleases.read(Path.cwd())
         self._releases: list[Release] = [*self.campaign.releases]
-
-    @classmethod
-    def url_match(cls, url: str) -> bool:
-        return url.endswith("releases.toml")
-
-    def pull(self) -> None:
-        """Do nothing: the table is in this checkout."""
 
     def find(self, name: str | None) -> Release | str:
         """Return a release, or the SHA of a git revision; a name that is both is a release. Raises TensorcopyError for neither."""
@@ -77,8 +69,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
         if len(kinds) > 1:
             allowed = "A..B of two releases, or of two revisions"
             raise TensorcopyError("a range has a release and a git revision", got=text, allowed=allowed, next="name two of one kind")
-        start = self._releases.index(ends[0]) + 1 if isinstance(ends[0], Release) else 0
-        end = self._releases.index(ends[1]) + 1 if isinstance(ends[1], Release) else len(self._releases)
+        start, end = (self._releases.index(each) + 1 if isinstance(each, Release) else None for each in ends)
         return self._releases[start:end]
 
     def before(self, found: Release | str, name: str) -> Release | str:
@@ -96,21 +87,3 @@ class TorchReleases(Repo):  # type: ignore[misc]
     def get_name_from_hash(self, commit: str) -> str | None:
         release = self.campaign.releases.of(commit)
         return release.tag if release else None
-
-    def get_date(self, hash: str) -> int:
-        found = self.find(hash)
-        return git.date(found) * 1000 if isinstance(found, str) else milliseconds(found)
-
-    def get_hash_from_parent(self, name: str) -> str:
-        raise NoSuchNameError(name)  # asv's own `continuous` asks; ours does not
-
-    def get_hashes_from_range(self, range: str) -> list[str]:
-        return [each if isinstance(each, str) else each.sha for each in self.range(range)][::-1]
-
-    def get_branch_commits(self, branch: str | None) -> list[str]:
-        return [release.sha for release in self._releases[::-1]]
-
-
-def milliseconds(release: Release) -> int:
-    """Return when a release came out, as asv stores it: since 1970."""
-    return int(datetime.combine(release.date, time(), timezone.utc).timestamp() * 1000)

@@ -21,32 +21,32 @@ def collect(folders: Sequence[Path], into: Path, branch: str = "") -> int:
     that is there with other bytes.
     """
     with tempfile.TemporaryDirectory() as temporary:
-        sources = list(folders)
+        sources, number = list(folders), 0
         if branch and (sha := git.fetch_branch(branch)):
             git.check_out(sha, Path(temporary) / "branch")
             sources.append(Path(temporary) / "branch" / git.prefix() / os.path.relpath(into))
-        number = sum(_added(path.parent, into) for source in sources for path in sorted(source.rglob(histories.FILE)))
+        for history in (path.parent for source in sources for path in sorted(source.rglob(histories.FILE))):
+            conditions = histories.read(history)
+            for path in sorted(each for each in history.iterdir() if each.name != histories.FILE):
+                number += _add(path, into, conditions)
     git.printed("worktree", "prune")
     return number
 
 
-def _added(history: Path, into: Path) -> int:
-    """Add the files of a history, and return how many are new."""
-    conditions, number = histories.read(history), 0
-    for path in sorted(each for each in history.iterdir() if each.name != histories.FILE):
-        data = launches.content(path)
-        if there := next(into.glob(f"*/{path.name}"), None):
-            if launches.content(there) != data:
-                raise FileProblem(
-                    f"the file {launches.displayed(there)} is there with another content",
-                    path=there,
-                    got=f"{len(data):,} bytes in {path}",
-                    allowed="a launch, which never changes",
-                    next="remove the damaged one of the two",
-                )
-            continue
-        if path.suffix == ".json":
-            launches.read(path)
-        launches.create(histories.folder_of(into, conditions, history.name)[0] / path.name, data)
-        number += 1
-    return number
+def _add(path: Path, into: Path, conditions: histories.Conditions) -> bool:
+    """Add a file of a history with these conditions; return whether it is new."""
+    data = launches.content(path)
+    if there := next(into.glob(f"*/{path.name}"), None):
+        if launches.content(there) != data:
+            raise FileProblem(
+                f"the file {launches.displayed(there)} is there with another content",
+                path=there,
+                got=f"{len(data):,} bytes in {path}",
+                allowed="a launch, which never changes",
+                next="remove the damaged one of the two",
+            )
+        return False
+    if path.suffix == ".json":
+        launches.read(path)
+    launches.create(histories.folder_of(into, conditions, path.parent.name)[0] / path.name, data)
+    return True

@@ -56,17 +56,11 @@ def matrix(runners: list[Runner], device: str = "") -> list[dict[str, Any]]:
 
     `backend` chooses torch's kind of wheel: without a GPU that for the CPU, a tenth as large. Raises TensorcopyError without a row.
     """
-    rows = [
-        {
-            **msgspec.structs.asdict(runner),
-            "backend": "cpu" if runner.device == "cpu" else "",
-            "shard": f"{number}/{runner.shards}",
-            "artifact": f"results-{runner.machine}-{number}",
-        }
-        for runner in runners
-        if device in ("", runner.device)
-        for number in range(1, runner.shards + 1)
-    ]
+    rows = []
+    for runner in (each for each in runners if device in ("", each.device)):
+        own = {**msgspec.structs.asdict(runner), "backend": "cpu" if runner.device == "cpu" else ""}
+        shards = range(1, runner.shards + 1)
+        rows += [{**own, "shard": f"{each}/{runner.shards}", "artifact": f"results-{runner.machine}-{each}"} for each in shards]
     if not rows:
         raise TensorcopyError("there is no runner", got=device or "an empty list", allowed=", ".join(DEVICES), next=f"add a row to {FILE}")
     return rows

@@ -17,7 +17,7 @@ from traceback import extract_tb
 from typing import Any
 
 from tensorcopy import __version__
-from tensorcopy.cli import ci, compare, init, local, measure, output, why
+from tensorcopy.cli import ci, compare, init, local, measure, output
 from tensorcopy.errors import TensorcopyError, of_os_error
 from tensorcopy.worker.processes import installing
 
@@ -63,18 +63,12 @@ def main(arguments: Sequence[str] | None = None, report_start: Callable[..., obj
         except BrokenPipeError:
             output.discard(sys.stdout)  # `| head` has read enough
             return 141
-        except TensorcopyError as error:
-            for each in (*error.earlier, error):
-                output.print_line(str(each))
-        except OSError as error:
-            output.print_line(str(of_os_error(error) or output.refused(error)))
-        except ModuleNotFoundError as error:
-            output.print_line(str(missing(error)))
         except Exception as error:
-            if os.environ.get(TRACEBACK) or _is_interruption(error):
+            shown = expected(error)
+            if shown is None and (os.environ.get(TRACEBACK) or _is_interruption(error)):
                 raise
-            output.print_line(str(fault(error)))
-        return 2
+            shown = shown or fault(error)
+            return output.print_errors([*shown.earlier, shown])
 
 
 def _run(arguments: Sequence[str] | None, report_start: Callable[..., object]) -> int:
@@ -87,18 +81,27 @@ def _run(arguments: Sequence[str] | None, report_start: Callable[..., object]) -
     options.report_start = report_start
     report_start(KEPT.get(options.verb, NOTHING_KEPT))
     gc.set_threshold(200_000)  # results are many small values that stay: looking for garbage among them takes a tenth of `compare`
-    if options.verb is None:
-        sys.stdout.write(program.format_help())
-        code = 0
-    else:
-        code = int(options.command(options, output.console()))
+    code = options.command(options) if options.verb else sys.stdout.write(program.format_help())
     output.flush()
-    return code
+    return int(code) if options.verb else 0
 
 
 def _is_interruption(error: BaseException | None) -> bool:
     """Return whether an exception is Ctrl-C in the middle of an import: Python 3.11 wraps it while a class is being created."""
     return error is not None and (isinstance(error, KeyboardInterrupt) or _is_interruption(error.__cause__ or error.__context__))
+
+
+def expected(error: Exception) -> TensorcopyError | None:
+    """Return the error to print for an exception; None for a fault, such as a missing module of Python: no package would help."""
+    if isinstance(error, TensorcopyError):
+        return error
+    if isinstance(error, OSError):
+        return of_os_error(error) or output.refused(error)
+    package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if not isinstance(error, ModuleNotFoundError) or package in ("", "tensorcopy", *sys.stdlib_module_names):
+        return None
+    what, following = "this command needs a package that is not installed", installing(f'"tensorcopy[{EXTRAS.get(package, "dashboard")}]"')
+    return TensorcopyError(what, got=f"no {error.name}", allowed="advise, check and plot, which need no extra", next=following)
 
 
 def fault(error: Exception) -> TensorcopyError:
@@ -113,41 +116,14 @@ def fault(error: Exception) -> TensorcopyError:
     )
 
 
-def missing(error: ModuleNotFoundError) -> TensorcopyError:
-    """Return the error to print for a package that is not installed.
-
-    A missing module of tensorcopy or of Python is a fault: no package would help.
-    """
-    module = error.name or ""
-    package = module.partition(".")[0]
-    if package in ("", "tensorcopy", *sys.stdlib_module_names):
-        return fault(error)
-    return TensorcopyError(
-        "this command needs a package that is not installed",
-        got=f"no {module}",
-        allowed="advise, check and plot, which need no extra",
-        next=installing(f'"tensorcopy[{EXTRAS.get(package, "dashboard")}]"'),
-    )
-
-
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on torch releases since 1.9, on CPU and CUDA.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=_Command)
-    for module in (local, compare, why, measure, init, ci):
+    for module in (local, compare, measure, init, ci):
         module.add(commands)
-    _describe(program)
     return program
-
-
-def _describe(parser: argparse.ArgumentParser) -> None:
-    """Let the help of each command begin with the sentence about it in the list of commands."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for choice in action._choices_actions:
-                action.choices[choice.dest].description = f"{(choice.help or '')[:1].upper()}{(choice.help or '')[1:]}."
-                _describe(action.choices[choice.dest])
 
 
 class _Command(argparse.ArgumentParser):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from os.path import relpath
@@ -21,7 +22,21 @@ if TYPE_CHECKING:
 MOST_ELEMENTS = 2**62  # of a tensor, as in files of results
 BYTES = re.compile(r"(?P<amount>\d+(\.\d+)?) ?(?P<unit>[kmg]i?|)b", re.IGNORECASE | re.ASCII)  # 4MB, 1.5 GiB, 64B
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
-HISTORY = "a folder in results; default: of those that have the newest release of the device, the one with most releases"
+FORMATS = ("text", "markdown", "json", "csv")
+
+
+def add_command(commands: Any, name: str, text: str, act: Callable[[argparse.Namespace], int] | None = None) -> argparse.ArgumentParser:
+    """Add a command to a parser, and return its own; its help begins with the sentence about it in the list of commands."""
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=f"{text[:1].upper()}{text[1:]}.")
+    parser.set_defaults(command=act)
+    return parser
+
+
+def add_results(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which results are meant."""
+    named = "a folder in results; default: of those that have the newest release of the device, the one with most releases"
+    parser.add_argument("--device", default="", choices=DEVICES, help="cases on this device; default: cpu where it was measured")
+    parser.add_argument("--history", action=StoreName, default="", metavar="NAME", help=named)
 
 
 class StoreName(argparse.Action):
@@ -47,15 +62,23 @@ def line(text: str) -> str:
     return text
 
 
+def share(text: str) -> float:
+    """Return the share that a percentage is."""
+    try:
+        value = float(text.rstrip("% "))
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 100:
+        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: more than 0, at most 100 percent")
+    return value / 100
+
+
 @dataclass(frozen=True)
 class TensorSize:
-    """The size of a tensor as it was typed, in elements or in bytes.
-
-    number : of elements, or of bytes where `is_bytes`
-    """
+    """The size of a tensor as it was typed."""
 
     text: str
-    number: int
+    number: int  # of elements, or of bytes
     is_bytes: bool = False
 
     @classmethod
@@ -93,17 +116,16 @@ class TensorSize:
         return number
 
 
-def add_history(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which results are meant."""
-    parser.add_argument("--device", default="", choices=DEVICES, help="cases on this device; default: cpu where it was measured")
-    parser.add_argument("--history", action=StoreName, default="", metavar="NAME", help=HISTORY)
-
-
 def results_folder() -> Path:
-    """Return the folder of launch files: that of asv.conf.json, or results/ in a folder without one."""
+    """Return the folder of launch files: that of asv.conf.json, or results/ in a folder without one.
+
+    Raises TensorcopyError below the folder of a project, which it names.
+    """
     from tensorcopy import configuration
 
-    return Path(relpath(configuration.paths().results)) if files.is_there(Path(configuration.FILE)) else Path("results")
+    is_here = files.is_there(Path(configuration.FILE))
+    is_below = not files.is_there(Path("results")) and any((folder / configuration.FILE).exists() for folder in Path.cwd().parents)
+    return Path(relpath(configuration.paths().results)) if is_here or is_below else Path("results")
 
 
 def campaign() -> Campaign:

@@ -9,70 +9,61 @@ import secrets
 import sys
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tensorcopy.cli.arguments import campaign, path, results_folder
-from tensorcopy.cli.output import progress_bar
+from tensorcopy.cli import output
+from tensorcopy.cli.arguments import add_command, campaign, path, results_folder
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure.settings import ENOUGH, duration, expression, launch_count
+from tensorcopy.measure.settings import ENOUGH, duration, launch_count
 from tensorcopy.worker.devices import DEVICES
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 BUDGET = "12m"  # people wait for the answer
 
 
 def add(commands: Any) -> None:
     """Add these commands to the parser."""
-    group = commands.add_parser("ci", help="compare a pull request, list the machines that measure, collect what they have measured")
-    actions = group.add_subparsers(required=True, metavar="ACTION")
-    pull = actions.add_parser(
-        "pull-request",
-        help="let two commits take turns and print how they compare; exit 1: slower or fails, 2: a commit failed, 3: nothing was compared",
-    )
+    text = "compare a pull request, list the machines that measure, collect what they have measured"
+    actions = add_command(commands, "ci", text).add_subparsers(required=True, metavar="ACTION")
+    text = "let two commits take turns and print how they compare; exit 1: slower or fails, 2: a commit failed, 3: nothing was compared"
+    pull = add_command(actions, "pull-request", text, _pull_request)
     pull.add_argument("--base", default="main", metavar="COMMIT", help="the commit to merge into; default: main")
     pull.add_argument("--head", default="HEAD", metavar="COMMIT", help="the commit to merge; default: HEAD")
     pull.add_argument("--interpreter", default="", metavar="PYTHON", help='measure the torch of this Python: "same", a program or a path')
-    pull.add_argument(
-        "--device", choices=DEVICES, default="cpu", help="measure only cases on this device; default: cpu, which measures all"
-    )
+    device = "measure only cases on this device; default: cpu, which measures all"
+    pull.add_argument("--device", choices=DEVICES, default="cpu", help=device)
     launches = f"at most N launches; they end as soon as every case is exact enough; default: {ENOUGH}"
     pull.add_argument("--launches", type=launch_count, default=ENOUGH, metavar="N", help=launches)
     budget = f"begin no launch after this time, and compare by what there is; default: {BUDGET}"
     pull.add_argument("--for", type=duration, default=duration(BUDGET), dest="budget", metavar="TIME", help=budget)
-    pull.add_argument("--bench", type=expression, default="", metavar="REGEX", help="cases; default: every timed case")
-    pull.set_defaults(command=_pull_request)
 
-    runners = actions.add_parser("runners", help="print .github/runners.toml as the matrix of a job")
+    runners = add_command(actions, "runners", "print .github/runners.toml as the matrix of a job", _runners)
     runners.add_argument("--device", default="", metavar="DEVICE", help="only runners with this device")
-    runners.set_defaults(command=_runners)
 
-    collect = actions.add_parser("collect", help="add the launches below a folder to the histories that they belong to")
+    collect = add_command(actions, "collect", "add the launches below a folder to the histories that they belong to", _collect)
     collect.add_argument("folder", type=path, metavar="FOLDER", help="with folders of histories at any depth")
     collect.add_argument("--branch", default="", metavar="NAME", help="also add those of this branch of origin, if there is one")
-    collect.set_defaults(command=_collect)
 
 
-def _pull_request(options: argparse.Namespace, console: Console) -> int:
+def _pull_request(options: argparse.Namespace) -> int:
     from tensorcopy import configuration
     from tensorcopy.ci import pull_request
+    from tensorcopy.measure import git
     from tensorcopy.measure.plan import Request
 
-    own, paths, start = campaign(), configuration.paths(), monotonic()
-    base, head = pull_request.fork_point(options.base, options.head)
+    own, paths, start, console = campaign(), configuration.paths(), monotonic(), output.console()
+    head = git.commit(options.head)
+    base = git.fork_point(git.commit(options.base), head)
     if base == head:
         following = f"tensorcopy ci pull-request --base {head[:12]}~1 --head {head[:12]}"
         raise TensorcopyError("there is nothing to compare", got=f"{head[:12]} for both", allowed="two commits", next=following)
-    console.print(f"base {base[:8]}: the last commit that {options.head[:12]} has in common with {options.base[:12]}", soft_wrap=True)
-    device = "" if options.device == "cpu" else options.device
-    found: list[pull_request.ComparedPair] = []
-    with progress_bar(console) as report_progress:
+    print(f"base {base[:8]}: the last commit that {options.head[:12]} has in common with {options.base[:12]}")
+    device, found = options.device.removeprefix("cpu"), list[pull_request.ComparedPair]()
+    with output.progress_bar(console) as report_progress:
         pairs = pull_request.pairs(base, head, own, paths, options.interpreter)
-        for number, pair in enumerate(pairs):
-            until = start + options.budget * (number + 1) / len(pairs)
-            asked = Request(pair, selection=options.bench, device=device, needs=device, most=options.launches, until=until)
-            found.append(pull_request.compared(pair, asked, own, paths, report_progress))
+        for number, pair in enumerate(pairs, 1):
+            until = start + options.budget * number / len(pairs)
+            asked = Request(pair, device=device, needs=device, most=options.launches, until=until)
+            found.append(pull_request.compared(asked, own, paths, report_progress))
     text = pull_request.text(found, options.device)
     sys.stdout.write(text)
     _append("GITHUB_STEP_SUMMARY", text)
@@ -89,19 +80,19 @@ def _append(variable: str, text: str) -> None:
             file.write(text)
 
 
-def _runners(options: argparse.Namespace, console: Console) -> int:
+def _runners(options: argparse.Namespace) -> int:
     from tensorcopy.ci import runners
 
     matrix = json.dumps({"include": runners.matrix(runners.load(), options.device)})
     _append("GITHUB_OUTPUT", f"matrix={matrix}\n")
-    sys.stdout.write(matrix + "\n")
+    print(matrix)
     return 0
 
 
-def _collect(options: argparse.Namespace, console: Console) -> int:
+def _collect(options: argparse.Namespace) -> int:
     from tensorcopy.ci import new_results
     from tensorcopy.numbers import counted
 
     number = new_results.collect([options.folder], results_folder(), options.branch)
-    console.print(f"{counted(number, 'file')} added to {os.path.relpath(results_folder())}", soft_wrap=True)
+    print(f"{counted(number, 'file')} added to {os.path.relpath(results_folder())}")
     return 0

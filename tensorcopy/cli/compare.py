@@ -1,4 +1,4 @@
-"""Commands that judge changes: compare and history."""
+"""Commands that judge changes: compare, history and why."""
 
 from __future__ import annotations
 
@@ -10,18 +10,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import add_history, campaign, results_folder
-from tensorcopy.cli.output import print_errors, print_warnings
+from tensorcopy.cli.arguments import FORMATS, add_command, add_results, campaign, results_folder, share
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import duration, expression
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tensorcopy.judge.comparisons import Comparison
 
 NOTHING_COMPARED = 3
-FORMATS = ("text", "markdown", "json", "csv")
 BUDGET = 300.0  # seconds of --now
 # Of it: in the first stage, and of a case that is not exact enough. With a first stage of four, variances are known so badly that more than
 # 5 % of families of cases have a false alarm
@@ -32,63 +28,60 @@ NO_NEWS = "that is neither accepted in tensorcopy.toml nor back to an earlier le
 
 def add(commands: Any) -> None:
     """Add these commands to the parser."""
-    compare = commands.add_parser("compare", help="compare two releases: slower, faster, unchanged or unknown")
+    compare = add_command(commands, "compare", "compare two releases: slower, faster, unchanged or unknown", _compare)
     compare.add_argument("before", metavar="A", help=RESULT)
     compare.add_argument("after", metavar="B", help="another one")
-    add_history(compare)
+    add_results(compare)
     compare.add_argument("--case", type=expression, default="", metavar="REGEX", help="only cases whose name matches")
-    compare.add_argument(
-        "--metric",
-        choices=("time", "instructions", "bytes", "allocations"),
-        default="time",
-        help="time (default, with the instructions beside it) or an exact count",
-    )
-    compare.add_argument(
-        "--margin",
-        type=_share,
-        metavar="PERCENT",
-        help="the smallest change that counts; default: 3; of instructions 1, of other counts any",
-    )
+    metrics, metric = ("time", "instructions", "bytes", "allocations"), "time (default, with the instructions beside it) or an exact count"
+    compare.add_argument("--metric", choices=metrics, default="time", help=metric)
+    margin = "the smallest change that counts; default: 3; of instructions 1, of other counts any"
+    compare.add_argument("--margin", type=share, metavar="PERCENT", help=margin)
     shown = compare.add_mutually_exclusive_group()
     shown.add_argument("--format", choices=FORMATS, default="text", help="default: text")
-    evidence = "show the evidence for one verdict instead: launches, interval, test, environments"
-    shown.add_argument("--explain", type=expression, metavar="CASE", help=f"{evidence}; CASE is a name or a regular expression")
+    evidence = "show the evidence for one verdict instead: launches, interval, test, environments; CASE is a name or a regular expression"
+    shown.add_argument("--explain", type=expression, metavar="CASE", help=evidence)
     compare.add_argument("--all", action="store_true", help="also list the unchanged and undecided cases (text only)")
     now = "measure both beside each other here, until every case is decided; stored launches are not used"
     compare.add_argument("--now", action="store_true", help=now)
     compare.add_argument("--for", type=duration, dest="budget", metavar="TIME", help="end --now after this; default: 5m")
     compare.add_argument("--fail-on", choices=("slower",), help=f"exit with 1 if any case is slower {NO_NEWS}")
-    compare.set_defaults(command=_compare)
 
-    history = commands.add_parser("history", help="show the time of a case over all releases, and where it changed")
-    history.add_argument(
-        "case", nargs="?", type=expression, default="", metavar="CASE", help="a name or a regular expression; default: a summary of all"
-    )
-    add_history(history)
+    history = add_command(commands, "history", "show the time of a case over all releases, and where it changed", _history)
+    case = "a name or a regular expression; default: a summary of all"
+    history.add_argument("case", nargs="?", type=expression, default="", metavar="CASE", help=case)
+    add_results(history)
     history.add_argument("--all", action="store_true", help="list every changed case, not only groups or methods")
     history.add_argument("--open", action="store_true", help="list what is slower with the newest release than with an earlier one")
     history.add_argument("--format", choices=FORMATS, default="text", help="default: text; CSV and JSON of one case have its launches")
-    failing = f"with --open, exit with 1 if any is listed {NO_NEWS}"
-    history.add_argument("--fail-on", choices=("slower",), help=failing)
-    history.set_defaults(command=_history)
+    history.add_argument("--fail-on", choices=("slower",), help=f"with --open, exit with 1 if any is listed {NO_NEWS}")
+
+    why = add_command(commands, "why", "show which functions make the difference of a case", _why)
+    case = "a method such as detach (its smallest tensor), a name as compare prints it, or a regular expression that matches one case"
+    why.add_argument("case", type=expression, metavar="CASE", help=case)
+    why.add_argument("before", metavar="A", help=RESULT)
+    why.add_argument("after", metavar="B", help="another one")
+    add_results(why)
+    why.add_argument("--format", choices=FORMATS, default="text", help="default: text")
 
 
-def _compare(options: argparse.Namespace, console: Console) -> int:
+def _compare(options: argparse.Namespace) -> int:
     from tensorcopy.judge.paired import Reason
     from tensorcopy.report import comparison as reports
     from tensorcopy.results.cases import only_match
 
-    whole = _compared(options)
+    _require_allowed(options)
+    whole = _measured_now(options) if options.now else _stored(options)
     comparison = whole.selected(options.case)
     if options.explain is not None:
         cases = {case.name: case for case in comparison.changes}
         name = only_match({name: [name] for name in cases}, options.explain, "no such case", f"{_command(options)} --all lists the cases")
-        output.show(reports.evidence(comparison, cases[name]), console)
+        output.show(reports.evidence(comparison, cases[name]))
     else:
-        output.show(reports.report(comparison), console, options.format, everything=options.all)
-    if code := print_errors(comparison.problems):
+        output.show(reports.report(comparison), options.format, everything=options.all)
+    if code := output.print_errors(comparison.problems):
         return code
-    if comparison.has_slower and options.fail_on == "slower":
+    if comparison.has_slower and options.fail_on:
         return 1
     if any(change.reason is Reason.FAILED_AFTER for change in comparison.changes.values()):  # what failed before may be mended
         return 2
@@ -96,6 +89,17 @@ def _compare(options: argparse.Namespace, console: Console) -> int:
         output.print_line(_why_nothing(options, whole, comparison))
         return NOTHING_COMPARED
     return 0
+
+
+def _require_allowed(options: argparse.Namespace) -> None:
+    """Raise TensorcopyError for options of `compare` that cannot stand together."""
+    of_counts = f"--metric {options.metric}" if options.metric != "time" else ""
+    if options.fail_on and of_counts:
+        raise TensorcopyError("--fail-on slower judges times", got=of_counts, allowed="--metric time", next="leave one of the two out")
+    if options.budget and not options.now:
+        raise TensorcopyError("--for limits --now", got="--for alone", allowed="--now with --for", next="add --now, or leave out --for")
+    if options.now and (got := of_counts or (f"--history {options.history}" if options.history else "")):
+        raise TensorcopyError("--now measures times here", got=got, allowed="--now without it", next="leave one of the two out")
 
 
 def _why_nothing(options: argparse.Namespace, whole: Comparison, comparison: Comparison) -> str:
@@ -111,9 +115,10 @@ def _why_nothing(options: argparse.Namespace, whole: Comparison, comparison: Com
         return f"{what}: {reports.reasons(changes.values())}"
     if not whole.changes:
         return f"{what}: no case was timed or tracked"
+    selection = {"--case": options.case and repr(options.case), "--device": options.device}
     following = spelling(options.case, (case.name for case in whole.changes)) or f"{_command(options)} --all lists the cases"
-    allowed = some(kinds_of_cases(whole.changes))
-    return str(TensorcopyError(what, got=_selection(options), allowed=allowed, next=following))
+    got = " ".join(f"{name} {value}" for name, value in selection.items() if value)
+    return str(TensorcopyError(what, got=got, allowed=some(kinds_of_cases(whole.changes)), next=following))
 
 
 def _command(options: argparse.Namespace) -> str:
@@ -127,13 +132,7 @@ def _results(options: argparse.Namespace) -> list[str]:
     return [word for name in ("device", "history") if (value := getattr(options, name)) for word in (f"--{name}", value)]
 
 
-def _selection(options: argparse.Namespace) -> str:
-    """Return the options that select cases, as they were given."""
-    selection = {"--case": options.case and repr(options.case), "--device": options.device}
-    return " ".join(f"{name} {value}" for name, value in selection.items() if value)
-
-
-def _compared(options: argparse.Namespace) -> Comparison:
+def _stored(options: argparse.Namespace) -> Comparison:
     """Compare the times or the exact counts of two results; all cases are judged, and those of the device are returned.
 
     Raises TensorcopyError.
@@ -143,21 +142,10 @@ def _compared(options: argparse.Namespace) -> Comparison:
     from tensorcopy.measure import git
     from tensorcopy.results import reader, select
 
-    if options.fail_on and options.metric != "time":
-        refused = f"--metric {options.metric}"
-        raise TensorcopyError("--fail-on slower judges times", got=refused, allowed="--metric time", next="leave one of the two out")
-    if options.budget and not options.now:
-        raise TensorcopyError("--for limits --now", got="--for alone", allowed="--now with --for", next="add --now, or leave out --for")
-    if options.now and (options.metric != "time" or options.history):
-        refused = f"--metric {options.metric}" if options.metric != "time" else f"--history {options.history}"
-        raise TensorcopyError("--now measures times here", got=refused, allowed="--now without it", next="leave one of the two out")
-    if options.now:
-        return _measured_now(options)
-    own, sides = campaign(), (options.before, options.after)
+    own, sides, unit = campaign(), (options.before, options.after), options.metric.removeprefix("time")
     loaded = reader.load_results(results_folder(), own.releases)
+    command = shlex.join(["tensorcopy", "compare", *sides, *(["--metric", unit] if unit else [])])
     try:
-        unit = "" if options.metric == "time" else options.metric
-        command = shlex.join(["tensorcopy", "compare", *sides, *(["--metric", unit] if unit else [])])
         pair = select.pair(*sides, loaded, own.releases, options.history, options.device, command=command, unit=unit)
     except TensorcopyError as error:
         named = [next(filter(git.find, (side, f"v{side}")), "") for side in sides]  # "0.1.0" may mean the project's own tag
@@ -165,20 +153,19 @@ def _compared(options: argparse.Namespace) -> Comparison:
             following = f"asv continuous {named[0]} {named[1]}"
             raise TensorcopyError("two git revisions", got=error.got, allowed=RESULT, next=following) from error
         raise
-    print_warnings(own.rules.unmatched(loaded.cases))
-    if options.metric == "time":
+    output.print_warnings(own.rules.unmatched(loaded.cases))
+    if unit:
+        comparison = comparisons.of_counts(pair.before, pair.after, unit, margin=options.margin)
+    else:
         results = next(each.results for each in loaded.histories if pair.after in each.results)
         comparison = meaning.between(Question(pair.before, pair.after, own.rules, options.margin), results)
-    else:
-        comparison = comparisons.of_counts(pair.before, pair.after, options.metric, margin=options.margin)
-        if not comparison.changes:
-            before, after = pair.before.version, pair.after.version
-            raise TensorcopyError(
-                f"no {options.metric} were counted on both sides",
-                got=" and ".join(comparison.labels),
-                allowed="two releases of one history with counts",
-                next=f"tensorcopy measure {before}@{pair.before.python} {after}@{pair.after.python}",
-            )
+    if unit and not comparison.changes:
+        raise TensorcopyError(
+            f"no {unit} were counted on both sides",
+            got=" and ".join(comparison.labels),
+            allowed="two releases of one history with counts",
+            next=f"tensorcopy measure {' '.join(f'{each.version}@{each.python}' for each in (pair.before, pair.after))}",
+        )
     return replace(comparison.selected(device=pair.device), problems=pair.problems)
 
 
@@ -189,8 +176,7 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
     from tensorcopy.measure import run, sides
     from tensorcopy.measure.plan import Request
 
-    own, paths = campaign(), configuration.paths()
-    names = [options.before, options.after]
+    own, paths, names = campaign(), configuration.paths(), [options.before, options.after]
     releases = [own.releases.find(name.partition("@")[0]) for name in names]
     shared = [python for python in paths.pythons if all(release.runs_on(python) for release in releases)]
     chosen = [sides.choose([name], own, shared or paths.pythons)[0][0] for name in names]
@@ -210,18 +196,17 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
         folder=run.now_folder(paths),
         until=monotonic() + (options.budget or BUDGET),
     )
-    say = partial(output.console(stderr=True).print, soft_wrap=True)
-    run.confirm_installing(request, own, paths, say)
+    run.confirm_installing(request, own, paths, partial(output.console(stderr=True).print, soft_wrap=True))
     with output.progress_bar() as report_progress:
         outcome = run.run(request, own, paths, report_progress=report_progress)
     comparison = run.compared(request, outcome, own, options.margin)
     if comparison is None:
         raise outcome.problems[0]
-    print_warnings(own.rules.unmatched([*comparison.changes]))
+    output.print_warnings(own.rules.unmatched([*comparison.changes]))
     return comparison.selected(device=options.device or "cpu")
 
 
-def _history(options: argparse.Namespace, console: Console) -> int:
+def _history(options: argparse.Namespace) -> int:
     """Print the stored history of one case or of several: that on the site."""
     from tensorcopy.judge import case_history, meaning
     from tensorcopy.report import history as reports
@@ -233,9 +218,8 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         raise TensorcopyError("--fail-on needs --open", got="--fail-on alone", allowed="--open --fail-on slower", next="add --open")
     own = campaign()
     loaded = reader.load_results(results_folder(), own.releases)
-    print_warnings(own.rules.unmatched(loaded.cases))
-    problems = loaded.concerning(options.history)
-    print_errors(problems)
+    output.print_warnings(own.rules.unmatched(loaded.cases))
+    output.print_errors(problems := loaded.concerning(options.history))
     command = shlex.join(["tensorcopy", "history", *filter(None, [options.case])])
     chosen, device = histories.chosen(loaded.histories, options.history, options.device, command=command, counts=True)
     by_case = case_history.over(chosen.results, own.rules)
@@ -252,17 +236,20 @@ def _history(options: argparse.Namespace, console: Console) -> int:
         report = reports.of_case(history, meaning.instructions(by_case, case), device)
     else:
         report = reports.of_many(selected, device, everything=options.all)
-    report = replace(report, notes=[*report.notes, *not_included(problems)])
-    output.show(report, console, options.format, everything=options.all)
-    fails = options.fail_on == "slower" and any(row.is_news for row in report.data or ())
-    return 2 if problems else int(fails)
+    output.show(replace(report, notes=[*report.notes, *not_included(problems)]), options.format, everything=options.all)
+    return 2 if problems else int(bool(options.fail_on) and any(row.is_news for row in report.data or ()))
 
 
-def _share(text: str) -> float:
-    try:
-        share = float(text.rstrip("% "))
-    except ValueError:
-        share = 0.0
-    if not 0 < share <= 100:
-        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: more than 0, at most 100 percent")
-    return share / 100
+def _why(options: argparse.Namespace) -> int:
+    """Print the functions that make the difference of a case."""
+    from tensorcopy.report import causes
+    from tensorcopy.results import reader, select
+
+    own, sides = campaign(), (options.before, options.after)
+    loaded = reader.load_results(results_folder(), own.releases)
+    command = shlex.join(["tensorcopy", "why", options.case, *sides])
+    pair = select.pair(*sides, loaded, own.releases, options.history, options.device, command=command)
+    report = causes.of_pair(pair, options.case, own.rules)
+    code = output.print_errors(pair.problems)
+    output.show(report, options.format)
+    return code

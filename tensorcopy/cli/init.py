@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tensorcopy.cli.arguments import line
+from tensorcopy.cli.arguments import add_command, line
 from tensorcopy.errors import TensorcopyError
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def add(commands: Any) -> None:
     """Add this command to the parser."""
-    init = commands.add_parser("init", help="begin a dashboard of an asv suite in this folder: of one that is there, or of an example")
+    text = "begin a dashboard of an asv suite in this folder: of one that is there, or of an example"
+    init = add_command(commands, "init", text, _init)
     init.add_argument("--name", type=line, default="", help="the project's name; default: the folder's")
     init.add_argument("--title", type=line, default="", help='the heading of its landing page; default: "NAME over torch releases"')
     init.add_argument("--suites", type=line, default="", metavar="FOLDER", help="an asv suite to time over torch releases, unchanged")
     init.add_argument("--github", action="store_true", help="write workflows, too, also into a project that is there")
-    init.set_defaults(command=_init)
 
 
-def _init(options: argparse.Namespace, console: Console) -> int:
+def _init(options: argparse.Namespace) -> int:
     from tensorcopy.projects import installation, new_project
     from tensorcopy.releases.interpreters import FILE
 
@@ -38,11 +35,9 @@ def _init(options: argparse.Namespace, console: Console) -> int:
         made.append(new_project.new_project(folder, **named, version=origin.version))
     if options.github:
         made.append(new_project.add_workflows(folder, origin))
-    written, kept = ([path for each in made for path in getattr(each, kind)] for kind in ("written", "kept"))
-    console.print(f"{made[0].campaign.title}: wrote {', '.join(written) or 'nothing, all files are there'}", soft_wrap=True)
+    written, kept, notes = ([text for each in made for text in getattr(each, kind)] for kind in ("written", "kept", "notes"))
+    print(f"{made[0].campaign.title}: wrote {', '.join(written) or 'nothing, all files are there'}")
     if kept:
-        console.print(f"Kept, and not what tensorcopy would write: {', '.join(kept)}", soft_wrap=True)
-    for note in (note for each in made for note in each.notes):
-        console.print(note, soft_wrap=True)
-    console.print("Next: tensorcopy measure 2.8.0 2.15.0 --launches 4, then tensorcopy compare 2.8.0 2.15.0 and asv publish")
+        print(f"Kept, and not what tensorcopy would write: {', '.join(kept)}")
+    print(*notes, "Next: tensorcopy measure 2.8.0 2.15.0 --launches 4, then tensorcopy compare 2.8.0 2.15.0 and asv publish", sep="\n")
     return 0

@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from math import ceil
 from time import monotonic
@@ -57,57 +57,6 @@ def visible(text: str) -> str:
     return "".join(character if is_kept else json.dumps(character)[1:-1] for character, is_kept in zip(text, kept))
 
 
-def console(*, stderr: bool = False) -> Console:
-    """Return a rich console on stdout or stderr, to which all text is data: neither markup nor emoji."""
-    from rich.console import Console
-    from rich.segment import Segment
-
-    class Clean:
-        """A renderable without control characters other than rich's own."""
-
-        def __init__(self, renderable: Any) -> None:
-            self.renderable = renderable
-
-        def __rich_console__(self, console: Console, options: Any) -> Iterator[Segment]:
-            for segment in console.render(self.renderable, options):
-                yield segment if segment.control else Segment(visible(segment.text), segment.style)
-
-    class CleanConsole(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # `main` ends the program
-
-        def process_renderables(self, renderables: list[Any]) -> list[Any]:
-            return [Clean(renderable) for renderable in renderables]
-
-    stream = sys.stderr if stderr else sys.stdout
-    stream = stream.stream if isinstance(stream, CleanStream) else stream  # rich's own sequences must arrive
-    options: dict[str, Any] = {"width": (width := _width(stream)), "soft_wrap": width >= PIPED}
-    created = CleanConsole(file=stream, stderr=stderr, highlight=False, markup=False, emoji=False, **options)
-    created.push_render_hook(created)  # type: ignore[arg-type]
-    return created
-
-
-def show(report: Report, console: Console, form: str = "text", *, everything: bool = False) -> None:
-    """Print a report in a format."""
-    from tensorcopy.report import table
-
-    if form == "text":
-        for line in table.terminal(report, console.width, everything=everything):
-            console.print(line, soft_wrap=True)
-    else:
-        sys.stdout.write(table.FORMATS[form](report))
-
-
-def _width(stream: TextIO) -> int:
-    """Return how many columns a stream has; COLUMNS decides where it is a number above 0."""
-    asked = os.environ.get("COLUMNS", "")
-    if asked.isdecimal() and int(asked[:9]) > 0:
-        return min(max(int(asked[:9]), NARROWEST), WIDEST)
-    if not stream.isatty():
-        return PIPED
-    return max(shutil.get_terminal_size().columns, NARROWEST)
-
-
 @contextmanager
 def clean_streams() -> Iterator[None]:
     """Make stdout and stderr streams that take any text, in UTF-8 whatever the locale.
@@ -131,6 +80,45 @@ def clean_streams() -> Iterator[None]:
         yield
     finally:
         sys.stdout, sys.stderr = before
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a rich console on stdout or stderr, to which all text is data: neither markup nor emoji."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class CleanConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # `main` ends the program
+
+        def render(self, *arguments: Any) -> Iterator[Segment]:
+            for segment in super().render(*arguments):
+                yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+    stream = sys.stderr if stderr else sys.stdout
+    stream = stream.stream if isinstance(stream, CleanStream) else stream  # rich's own sequences must arrive
+    width = _width(stream)
+    return CleanConsole(file=stream, stderr=stderr, highlight=False, markup=False, emoji=False, width=width, soft_wrap=width >= PIPED)
+
+
+def _width(stream: TextIO) -> int:
+    """Return how many columns a stream has; COLUMNS decides where it is a number above 0."""
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isdecimal() and int(asked[:9]) > 0:
+        return min(max(int(asked[:9]), NARROWEST), WIDEST)
+    return max(shutil.get_terminal_size().columns, NARROWEST) if stream.isatty() else PIPED
+
+
+def show(report: Report, form: str = "text", *, everything: bool = False) -> None:
+    """Print a report in a format."""
+    from tensorcopy.report import table
+
+    if form != "text":
+        sys.stdout.write(table.FORMATS[form](report))
+        return
+    to = console()
+    for line in table.terminal(report, to.width, everything=everything):
+        to.print(line, soft_wrap=True)
 
 
 def flush() -> None:
@@ -158,14 +146,16 @@ def print_line(text: str) -> None:
         discard(sys.stderr)
 
 
-def print_errors(errors: Sequence[TensorcopyError]) -> int:
+def print_errors(errors: Iterable[TensorcopyError]) -> int:
     """Print each error to stderr, one per line, and return the exit code: 2, or 0 where there is none."""
+    code = 0
     for error in errors:
         print_line(str(error))
-    return 2 if errors else 0
+        code = 2
+    return code
 
 
-def print_warnings(warnings: Sequence[TensorcopyError]) -> None:
+def print_warnings(warnings: Iterable[TensorcopyError]) -> None:
     """Print each warning to stderr, one per line; they do not change the exit code."""
     for warning in warnings:
         print_line(f"warning: {warning}")

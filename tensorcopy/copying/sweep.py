@@ -64,7 +64,7 @@ def measure(
         raise TensorcopyError("no such method is measured", got=repr(relative_to), allowed=", ".join(names), next="one of these names")
     numels = [2**power for power in range(most.bit_length())] if most > 0 else [most]
     request = {"to": to, "groups": [group], "device": device, "numels": numels, "turns": TURNS, "requires_grad": requires_grad}
-    document = advise.timed(interpreter, request, report_progress)
+    document = advise.timed(interpreter, {**request, "needed": relative_to}, report_progress)
     codes = {name: method_code(row, device) for name, row in document["methods"].items()}
     times = {int(numel): turns for numel, turns in document.pop("times").items()}
     curves = [

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +43,14 @@ class AsvSuite(Struct):
 class Proposal:
     """What a suite's configuration means for a project that measures it."""
 
-    path: Path  # of the file
-    suite: AsvSuite
-    requires: list[str]  # the package, and what the matrix adds
-    ignored: list[str]  # the settings that have no meaning here
+    path: Path | None = None  # of the file; None without one
+    suite: AsvSuite = field(default_factory=AsvSuite)
+    requires: list[str] = field(default_factory=list)  # the package, and what the matrix adds
+    ignored: list[str] = field(default_factory=list)  # the settings that have no meaning here
 
 
-def find(suites: Path, folder: Path) -> Proposal | None:
-    """Return what the configuration means that stands in a folder or above it, in the same repository; None without one.
+def find(suites: Path, folder: Path) -> Proposal:
+    """Return what the configuration means that stands in a folder or above it, in the same repository.
 
     folder : of the project, whose own configuration is another
     """
@@ -58,35 +58,35 @@ def find(suites: Path, folder: Path) -> Proposal | None:
         for path in (parent / name for name in NAMES):
             if path.is_file() and path != folder / configuration.FILE:
                 suite, keys = configuration.read(path, AsvSuite), configuration.read(path, dict)
-                requires, ignored = _required(suite, path.parent, folder)
-                return Proposal(path, suite, requires, [*(key for key in UNUSED if key in keys), *ignored])
+                top = _package(parent, suite)
+                package = os.path.relpath(top, folder) if top else suite.project
+                package = f"./{package}" if top and not package.startswith(".") else package
+                is_usable = bool(top or PROJECT_NAME.fullmatch(package))
+                requires, ignored = [package] if is_usable else [], [key for key in UNUSED if key in keys]
+                ignored += [package] if package and not is_usable else []
+                _add_matrix(suite, requires, ignored)
+                return Proposal(path, suite, requires, ignored)
         if (parent / ".git").exists():
             break
-    return None
+    return Proposal()
 
 
-def _required(suite: AsvSuite, place: Path, folder: Path) -> tuple[list[str], list[str]]:
-    """Return what a suite in `place` requires, for a project in `folder`, and what of it has no meaning here."""
-    requires, ignored, of_conda = list[str](), list[str](), list[str]()
-    if top := _package(place, suite):
-        below = os.path.relpath(top, folder)
-        requires.append(below if below.startswith(".") else f"./{below}")
-    elif suite.project:
-        (requires if PROJECT_NAME.fullmatch(suite.project) else ignored).append(suite.project)
-    ignored += [f"matrix.{key}" for key in ("env", "env_nobuild") if suite.matrix.get(key)]
-    rows = suite.matrix.get("req") if {"req", "env", "env_nobuild"} & suite.matrix.keys() else suite.matrix
+def _add_matrix(suite: AsvSuite, requires: list[str], ignored: list[str]) -> None:
+    """Add the packages of a suite's matrix, of each the last version; the others, and those that only conda names, are ignored."""
+    matrix, of_conda = suite.matrix, list[str]()
+    ignored += [f"matrix.{key}" for key in ("env", "env_nobuild") if matrix.get(key)]
+    rows = matrix.get("req") if {"req", "env", "env_nobuild"} & matrix.keys() else matrix
     for package, versions in rows.items() if isinstance(rows, dict) else ():
         name = package.removeprefix("pip+")
         asked = [str(each) for each in (versions if isinstance(versions, list) and versions else [versions or ""]) if each is not None]
         if name == "torch":
             ignored.append("torch in matrix, which is what is measured")
         elif asked:
-            is_of_conda = suite.environment_type in CONDA and name == package
-            (of_conda if is_of_conda else requires).append(f"{name}{'==' if asked[-1][:1].isdigit() else ''}{asked[-1]}")
+            to = of_conda if suite.environment_type in CONDA and name == package else requires
+            to.append(f"{name}{'==' if asked[-1][:1].isdigit() else ''}{asked[-1]}")
             ignored += [f"{package} {version} in matrix" for version in asked[:-1]]
     if named := [package for package in of_conda if package not in ("numpy", *requires)]:  # every environment has numpy
         ignored.append(f"{', '.join(named)} in matrix, as conda names them: add to requires what the suite imports, as pip names it")
-    return requires, ignored
 
 
 def _package(place: Path, suite: AsvSuite) -> Path | None:

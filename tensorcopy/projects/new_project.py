@@ -23,6 +23,7 @@ FILES = Path(__file__).parent / "project_files"
 SUITES = "benchmarks"  # the folder in which an example is written
 WORKFLOWS = ("measure", "pages", "pull-request", "pull-request-gpu", "releases")
 RUNNERS, LOCKED, BUILD_LOCKED = "runners.toml", "tensorcopy-requirements.txt", "tensorcopy-build-requirements.txt"  # in .github
+CACHE = "          cache-local-path: ${{ runner.temp }}/uv # nor through the machine's disk\n"  # of a machine that runs another's code
 
 
 @dataclass(frozen=True)
@@ -51,40 +52,36 @@ def new_project(folder: Path, *, name: str = "", title: str = "", suites: str = 
         if (folder / file).exists():
             raise TensorcopyError(f"this folder has {file} already", got=folder.name, allowed="a folder without one", next=following)
     place = (folder / (suites or SUITES)).resolve()
-    found = asv_suite.find(place, folder) if suites else None
-    if found and place == found.path.parent and not (place / "__init__.py").exists():
+    found = asv_suite.find(place, folder) if suites else asv_suite.Proposal()
+    if found.path and place == found.path.parent and not (place / "__init__.py").exists():
         place /= found.suite.benchmark_dir
-    name = name or (
-        found.suite.project if found and campaign.PROJECT_NAME.fullmatch(found.suite.project) else campaign.default_name(folder)
-    )
+    of_suite = found.suite.project if campaign.PROJECT_NAME.fullmatch(found.suite.project) else ""
+    name = name or of_suite or campaign.default_name(folder)
     title = title or campaign.default_title(name)
-    head = {"name": name, "title": title, **({"requires": found.requires} if found and found.requires else {})}
+    head = {"name": name, "title": title, **({"requires": found.requires} if found.requires else {})}
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
     table = _filled(FILE, HEAD="\n".join(lines), SUITES=json.dumps(Path(os.path.relpath(place, folder)).as_posix()))
-    texts = {FILE: table} if suites else {FILE: table, f"{SUITES}/__init__.py": "", f"{SUITES}/norms.py": _filled("benchmark.txt")}
-    written, kept = _write(folder, texts)
+    example = {} if suites else {f"{SUITES}/__init__.py": "", f"{SUITES}/norms.py": _filled("benchmark.txt")}
+    written, kept = _write(folder, {FILE: table, **example})
     try:
         made = campaign.read(folder)
     except TensorcopyError:
         for each in written:
             (folder / each).unlink()
         raise
-    source = configuration.web_address(found.suite.repo) or configuration.web_address(found.suite.project_url) if found else ""
-    values = {"NAME": name, "TITLE": title, "SOURCE": source, "PYTHONS": json.dumps(_pythons(found.suite.pythons if found else []))}
-    others = {"README.md": _filled("README.md", **values, VERSION=version), ".gitignore": _filled("gitignore")}
-    more, there = _write(folder, {configuration.FILE: _filled(configuration.FILE, **values), **others})
-    notes = [f"From {os.path.relpath(found.path, folder)}: requires = {json.dumps(found.requires)}"] if found else []
-    notes += [f"Not used of it: {'; '.join(found.ignored)}"] if found and found.ignored else []
+    source = configuration.web_address(found.suite.repo) or configuration.web_address(found.suite.project_url)
+    here = [python for python in environments.known_pythons() if uv.find_python(python)]
+    named = [each for each in here if each in found.suite.pythons] or here
+    of_reference = release_table.load().find(sides.REFERENCE).runs_on  # those first that have a wheel of it
+    pythons = json.dumps(sorted(named, key=of_reference, reverse=True))
+    values = {"NAME": name, "TITLE": title, "SOURCE": source, "PYTHONS": pythons, "VERSION": version}
+    others = {"asv.conf.json": configuration.FILE, "README.md": "README.md", "gitignore": ".gitignore"}
+    more, there = _write(folder, {written_as: _filled(file, **values) for file, written_as in others.items()})
+    notes = [f"From {os.path.relpath(found.path, folder)}: requires = {json.dumps(found.requires)}"] if found.path else []
+    notes += [f"Not used of it: {'; '.join(found.ignored)}"] if found.ignored else []
     if made.suites and (missing := asv_suite.missing(made.suites, made.requires, folder)):
         notes.append(f"The suite imports {', '.join(missing)}: add to requires in {FILE} what they are called by pip")
     return NewProject(made, [*written, *more], [*kept, *there], notes)
-
-
-def _pythons(named: list[str]) -> list[str]:
-    """Return the Pythons of this machine, first those that have a wheel of the reference; of those that are named, if any is here."""
-    here = [python for python in environments.known_pythons() if uv.find_python(python)]
-    reference = release_table.load().find(sides.REFERENCE)
-    return sorted([each for each in here if each in named] or here, key=reference.runs_on, reverse=True)
 
 
 def add_workflows(folder: Path, origin: Origin) -> NewProject:
@@ -98,7 +95,7 @@ def add_workflows(folder: Path, origin: Origin) -> NewProject:
     if top is None:
         following = "git init in the folder that will be the top of the repository, then tensorcopy init --github"
         raise TensorcopyError("workflows have no place", got="no git repository", allowed="a folder in one", next=following)
-    below = folder.relative_to(top).as_posix()
+    below, branch = folder.relative_to(top).as_posix(), git.default_branch()
     if not re.fullmatch(r"[\w./-]+", below, re.ASCII):
         allowed = "ASCII letters, digits and . _ - in names of folders, which GitHub reads in paths, patterns and commands"
         raise TensorcopyError("workflows cannot name this folder", got=below, allowed=allowed, next="rename it")
@@ -111,9 +108,15 @@ def add_workflows(folder: Path, origin: Origin) -> NewProject:
         "PYTHONS": " ".join(pythons),
         "BELOW": "" if below == "." else f"{below}/",
         "DEFAULTS": "" if below == "." else f"defaults:\n  run:\n    working-directory: {json.dumps(below)}\n\n",
-        "BRANCH": json.dumps(re.sub(r"([+!\]])", r"\\\1", git.default_branch())),  # signs of GitHub's patterns
+        "BRANCH": json.dumps(branch),
+        "PATTERN": json.dumps(re.sub(r"([+!\]])", r"\\\1", branch)),  # signs of GitHub's patterns
     }
-    texts = {f"{github}/workflows/{each}.yml": _filled(f"{each}.yml", **values) for each in WORKFLOWS}
+    texts = {}
+    for each in WORKFLOWS:
+        of_gpu = each == "pull-request-gpu"
+        values["INSTALL"] = _filled("install.txt", **values, CACHE=CACHE * of_gpu)
+        values["COMMENT"] = _filled("comment.txt", DEVICE="cuda" if of_gpu else "cpu")
+        texts[f"{github}/workflows/{each}.yml"] = _filled(f"{each}.yml", **values)
     texts |= {f"{github}/{RUNNERS}": _filled(RUNNERS), f"{github}/{LOCKED}": installation.locked(installation.PROGRAM)}
     texts |= {f"{github}/{BUILD_LOCKED}": installation.locked(installation.BUILD)} if origin.is_built else {}
     written, kept = _write(folder, texts)

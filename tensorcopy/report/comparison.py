@@ -13,7 +13,7 @@ from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, word
 from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import ALPHA, APART, FEWEST, MOST_LAUNCHES, Change, Reason, Verdict
-from tensorcopy.numbers import counted, extent, level, p_value, percent, quantity, signed_percent, size_range
+from tensorcopy.numbers import counted, extent, level, p_value, percent, quantity, signed_percent, size_range, slowdown
 from tensorcopy.report.table import KEPT, Report, ReportColumn, ReportSection, common, data
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import JOINED, PAIRED, points
@@ -318,7 +318,7 @@ def notes(comparison: Comparison) -> list[str]:
     """Return what would not have been noticed, what is no news, and what is not shown."""
     seen = sorted(comparisons.sensitivity(comparison.changes).items(), key=lambda each: not each[0])  # what has no size comes last
     units = [" elements", *[""] * len(seen)]  # once
-    texts = [f"{percent(size, 1)} ({name + unit if name else 'without a size'})" for (name, size), unit in zip(seen, units)]
+    texts = [f"{slowdown(size)} ({name + unit if name else 'without a size'})" for (name, size), unit in zip(seen, units)]
     lines = [noticed(", ".join(texts))] if texts else []
     if comparison.back:
         lines.append(f"Back to an earlier level: only torch {comparison.before.version} was faster. --fail-on slower leaves that out.")
@@ -389,7 +389,7 @@ def statistics(comparison: Comparison, change: Change) -> list[str]:
             f"  {extent(change.launches)} launches: {WAYS[change.way]}",
             f"  {p_value(change.p)} (moderated t, Holm among {comparison.compared} cases), significant to {ALPHA:.3g}",
             f"  margin {least}: a smaller change is not called slower or faster",
-            f"  9 times in 10, a slowdown of {percent(change.detectable, 1)} would be noticed",
+            f"  9 times in 10, a slowdown of {slowdown(change.detectable)} would be noticed",
         ]
     lines += [f"  {note(change)}"] if note(change) else []
     if change.count and change.timed:

@@ -14,7 +14,7 @@ from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step, rel
 from tensorcopy.judge.groups import DISPATCHER, OpenCase, OpenMethod, ReleaseChange, changes_by_release
 from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import Verdict
-from tensorcopy.numbers import count, counted, duration, percent, quantity, signed_interval, signed_percent
+from tensorcopy.numbers import count, counted, duration, percent, quantity, signed_interval, signed_percent, slowdown
 from tensorcopy.report.comparison import KNOWN, SIGNS, code_of, noticed, words
 from tensorcopy.report.table import Report, ReportColumn, ReportSection, common
 from tensorcopy.results.cases import Case
@@ -155,7 +155,7 @@ def unseen(every: Sequence[Standing]) -> list[str]:
     """Return what would not have been noticed where no case is open."""
     changes = {each.history.case: each.history.neighbours.get(each.newest) for each in every}
     compared = {case: change for case, change in changes.items() if change}
-    seen = [f"{percent(size, 1)} ({name} elements)" for name, size in comparisons.sensitivity(compared).items() if name]
+    seen = [f"{slowdown(size)} ({name} elements)" for name, size in comparisons.sensitivity(compared).items() if name]
     unknown = sum(change.verdict is Verdict.UNKNOWN and not change.likely for change in compared.values())
     memcpy = sum(case.suite in baselines() for case in changes)
     of = f"of {counted(len(every), 'case')}"

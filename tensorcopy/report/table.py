@@ -30,7 +30,7 @@ MOST = 24  # rows of a section in a terminal
 LONGEST = 60_000  # characters; GitHub allows 65,536 in a comment
 STYLES = {"▲": "red", "✗": "red", "▼": "green"}  # of a row, by its mark
 EMOJI = {"▲": "🔴", "✗": "❌", "▼": "🟢"}
-FORMULA = re.compile(r"\s*[=+@-]|[\t\r\n]")  # a spreadsheet would compute it
+FORMULA = re.compile(r"\s*[=+@＝＋＠－-]|[\t\r\n]")  # a spreadsheet would compute it, also where its signs have full width
 # what follows would be a link, of a host or a commit, or an emoji: a zero-width space prevents that, a character reference does not
 ZERO_WIDTH_SPACE = "&#8203;"
 LINKED = re.compile(r":(?=//)|www(?=\.)|\bGH-(?=\d)|:(?=[\w+-]+:)|\b[0-9a-f]{7}(?=[0-9a-f]{33}\b)", re.IGNORECASE)
@@ -124,7 +124,8 @@ def terminal(report: Report, width: int, *, everything: bool = False) -> Iterato
     """Yield the lines for a terminal, or for a pipe, which is `PIPED`."""
     if report.heading:
         first = Text(folded(report.answer, width), style="bold")
-        first.highlight_words([report.alarm] if report.alarm else [], "red")
+        if report.alarm:  # no words would be found at every character
+            first.highlight_words([report.alarm], "red")
         yield first
     yield from (Text(folded(line, width)) for line in report.lines)
     sections = [each for each in report.sections if each.rows and (everything or not each.folded)]

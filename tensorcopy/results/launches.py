@@ -327,6 +327,7 @@ def content(path: Path) -> bytes:
 
 
 _decoder = msgspec.json.Decoder(Launch)
+SUITES = re.compile(rb'"suites"\s*:')  # in a text it would be \"suites\"
 
 
 class _Version(Struct):
@@ -346,6 +347,7 @@ def _checked(path: Path, data: bytes) -> Launch:
             what, got = f"the file {shown} is of an older format", f"version {header.version}, of another estimate of times"
             raise FileProblem(what, path=path, got=got, allowed=f"version {VERSION}", next="remove it, and measure its releases anew")
         launch = _decoder.decode(data)
+        _require(len(SUITES.findall(data)) == 1, "two lists of suites, of which a reader takes the last")
         _check(launch)
         for number in range(len(launch.sides)):
             msgspec.convert(launch.provenance_of(number), Provenance)

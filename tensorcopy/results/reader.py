@@ -132,8 +132,10 @@ def _load(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
 
 
 def _by_folder(directory: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield each folder that has a launch or a history.toml, with the paths of its launches."""
-    for folder in sorted({path.parent for pattern in ("*/*.json", f"*/{histories.FILE}") for path in directory.glob(pattern)}):
+    """Yield each folder that has a launch or a history.toml, with the paths of its launches; one that is a link to another is that one."""
+    found = {path.parent for pattern in ("*/*.json", f"*/{histories.FILE}") for path in directory.glob(pattern)}
+    by_place = {folder.resolve(): folder for folder in sorted(found, key=lambda each: not each.is_symlink())}
+    for folder in sorted(by_place.values()):
         yield folder, sorted(folder.glob("*.json"))
 
 

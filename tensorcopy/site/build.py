@@ -22,7 +22,7 @@ from tensorcopy import __version__, configuration
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git
-from tensorcopy.numbers import count, counted, duration, duration_range, percent, quantity, signed_interval, signed_percent, unbroken
+from tensorcopy.numbers import count, counted, duration, duration_range, quantity, signed_interval, signed_percent, slowdown, unbroken
 from tensorcopy.report.table import csv_text
 from tensorcopy.results import function_profiles, reader
 from tensorcopy.results.launches import Launch
@@ -165,7 +165,7 @@ def environment(content: Site, navigation: Mapping[str, str], root: str) -> Envi
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(quantity=quantity, signed=signed_percent, interval=signed_interval, percent=percent, times=duration_range)
+    made.filters.update(quantity=quantity, signed=signed_percent, interval=signed_interval, slowdown=slowdown, times=duration_range)
     made.filters.update(duration=duration, told=told, slug=slug, unbroken=unbroken, power=count, breakable=breakable, coded=coded)
     made.globals.update(
         campaign=content.campaign,

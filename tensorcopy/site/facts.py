@@ -24,12 +24,12 @@ from tensorcopy.numbers import (
     duration,
     extent,
     number,
-    percent,
     quantity,
     signed,
     signed_interval,
     signed_percent,
     size_range,
+    slowdown,
 )
 from tensorcopy.results import function_profiles, suite_specs
 from tensorcopy.results.cases import Case
@@ -434,7 +434,7 @@ def evidence(comparison: Comparison) -> dict[str, Any]:
     return {
         "launches": extent(number for change in changes if change.interval for number in change.launches),
         "few": sum(change.timed and change.reason is Reason.TOO_FEW_LAUNCHES for change in changes),
-        "seen": [(percent(share, 1), f"{size} elements" if size else "without a size") for size, share in sizes],
+        "seen": [(slowdown(share), f"{size} elements" if size else "without a size") for size, share in sizes],
     }
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,15 @@ def test_the_branch_of_new_results_keeps_those_of_last_week(no_other_repository,
     assert capsys.readouterr().out == "2 files added to results\n"
     assert launches(clone / "bench" / "results") == {"box": first | last_week | new}
     assert git(clone, "worktree", "list").count("\n") == 0
+
+
+@pytest.mark.parametrize("path", [".github/workflows/measure.yml", "tensorcopy/projects/project_files/measure.yml"])
+def test_where_a_gpu_is_uv_gets_no_kind_of_torch(tmp_path, path):
+    """It refuses an empty UV_TORCH_BACKEND, before it reads what is to be installed; elsewhere it installs torch for the CPU."""
+    text = re.sub(r"@\w+@", "", (ROOT / path).read_text())
+    assert not re.search(r"^ *UV_TORCH_BACKEND:", text, re.MULTILINE)
+    (condition, run) = re.search(r"- if: (.*?) #.*\n +run: (.*UV_TORCH_BACKEND.*)\n", text).groups()
+    assert condition == "matrix.backend"
+    variables = tmp_path / "variables"
+    subprocess.run(["bash", "-e", "-c", run], env={"BACKEND": "cpu", "GITHUB_ENV": str(variables)}, check=True)
+    assert variables.read_text() == "UV_TORCH_BACKEND=cpu\n"

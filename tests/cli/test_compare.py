@@ -4,16 +4,14 @@ import json
 import re
 from dataclasses import replace
 from datetime import timedelta
-from math import exp, log1p
 from types import SimpleNamespace
 
 import pytest
-from scipy.special import stdtrit
 
 from tensorcopy.cli import main
 from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.paired import Change, Reason, Verdict
+from tensorcopy.judge.paired import Reason, Verdict
 from tensorcopy.numbers import signed_interval, signed_percent
 from tensorcopy.results.effects import between
 from tensorcopy.results.launches import OTHER_VERSION
@@ -67,17 +65,11 @@ def test_json_has_all_of_a_change_and_the_provenance_of_both_sides(folder, capsy
 
 
 def test_the_mean_of_a_group_is_that_of_all_its_compared_cases(folder, capsys):
-    """The failed one is left out. It has a verdict of its own; a selection of cases has no mean, for it is not that of all copies."""
-    before, after = (result for result in launch_files.load(folder, *NAMES))
-    numbers = [number for case, number in before.column.effects.cases.items() if case["method"] != "empty_like_copy"]
-    within = (after.column.logs - before.column.logs)[:, numbers].mean(axis=1)
-    half = stdtrit(len(within) - 1, 0.975) * within.std(ddof=1) / len(within) ** 0.5
-    low, high = exp(within.mean() - half), exp(within.mean() + half)
+    """It has a verdict of its own, the same everywhere; a selection of cases has no mean, for it would be that of all copies."""
     assert main(["compare", *NAMES, "--format", "json"]) == 0
     (mean,) = json.loads(capsys.readouterr().out)["means"]
     assert (mean["case"], mean["verdict"]) == ("copies, 4 cases", "unchanged")
-    assert [mean[name] for name in ("ratio", "low", "high")] == pytest.approx([exp(within.mean()), low, high], rel=1e-5)
-    cells = ["copies, 4 cases", signed_percent(mean["ratio"]), signed_interval((low, high)), "unchanged"]
+    cells = ["copies, 4 cases", signed_percent(mean["ratio"]), signed_interval((mean["low"], mean["high"])), "unchanged"]
     for form in ("text", "markdown"):
         main(["compare", *NAMES, "--format", form])
         (line,) = [line for line in capsys.readouterr().out.splitlines() if "copies, 4 cases" in line]
@@ -181,24 +173,6 @@ def test_tensorcopy_toml_declares_what_is_accepted(folder, capsys, declared, arg
 CASE = "copies.BySize.time_copy tensor 16"
 
 
-def test_what_is_likely_is_explained_and_stays_unknown_in_documents(tmp_path, monkeypatch, capsys):
-    """Three launches: the own interval of one large copy lies beyond the margin, among twenty small ones that do not change."""
-    monkeypatch.setenv("COLUMNS", "1000")
-    monkeypatch.chdir(tmp_path)
-    quiet = {f"copies.BySize.time_copy made_{number} 16": dict.fromkeys(NAMES, 1.0) for number in range(20)}
-    large = {"copies.BySize.time_copy tensor 1048576": dict(zip(NAMES, ([100.0, 100.0, 100.0], [120.0, 130.0, 125.0])))}
-    launch_files.write(tmp_path / "results", quiet | large, launches=3)
-    printed = {}
-    for form in ("text", "markdown", "json"):
-        assert main(["compare", *NAMES, "--fail-on", "slower", "--format", form]) == 0
-        printed[form] = capsys.readouterr().out
-    for form in ("text", "markdown"):
-        assert "likely, not significant among all cases" in printed[form]
-        assert re.search(r"tensor numel=1048576\b.*likely slower, \\?[~>]\d+ more launch", printed[form])
-    (first, *_) = json.loads(printed["json"])["rows"]
-    assert (first["verdict"], first["likely"], first["reason"]) == ("unknown", "slower", "interval_too_wide")
-
-
 def test_the_heading_says_how_many_launches_each_case_has(tmp_path, monkeypatch, capsys):
     """Of cases whose sides took turns, of those that are compared by way of another release, and of those that are not judged, apart."""
     monkeypatch.setenv("COLUMNS", "1000")
@@ -236,13 +210,6 @@ def test_releases_that_never_met_are_compared_by_way_of_another(tmp_path, monkey
     assert main(["compare", *NAMES, "--explain", "tensor"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if re.match(r"11-\d\d", line)]
     assert [line.split()[2] for line in lines] == ["A"] * 12 + ["B"] * 12
-
-
-def differing(folder, cases, sides):
-    """Return the fields that differ between both releases, by case."""
-    launch_files.write(folder, {case: dict.fromkeys(NAMES, 1.0) for case in cases}, sides=sides)
-    changes = comparisons.between(Question(*launch_files.load(folder, *NAMES))).changes
-    return {(case.spec.module, case.device): [each.field for each in change.differences] for case, change in changes.items()}
 
 
 def test_a_side_that_fails_or_skips_a_case_is_the_reason(tmp_path):
@@ -389,37 +356,3 @@ def test_a_version_that_torch_never_had_is_not_added(folder, capsys, version, ad
     """Such as that of a project: no index has a torch older than the table's first."""
     assert main(["compare", version, NAMES[1]]) == 2
     assert capsys.readouterr().err.endswith(f"; next: {advised}\n")
-
-
-def test_counts_are_compared_like_times(tmp_path, monkeypatch, capsys):
-    """Every case that was counted in both releases, with the count of each; a row fits into 80 columns."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    cases = [f"instructions.BySize.track_instructions m{number} 16777216 True" for number in range(60)]
-    for release, factor in zip(NAMES, (1, 1.2)):
-        launch_files.write_counts(
-            tmp_path / "results", release, {case: 1e9 * (factor if number else 1) for number, case in enumerate(cases)}
-        )
-    assert main(["compare", *NAMES, "--metric", "instructions"]) == 0
-    text = capsys.readouterr().out
-    assert "59 of 60 cases with more instructions (20.0 %), none with fewer" in " ".join(text.split())
-    assert "  and 35 more: --all\n" in text
-    assert len([line for line in text.splitlines() if line.startswith("△")]) == 24
-    assert "faster" not in text
-    assert "slower" not in text
-    assert max(map(len, text.splitlines())) <= 80
-
-
-def test_the_sensitivity_of_a_kind_counts_its_worst_case_too():
-    """Of ten cases, nine tell 3 % and one tells almost nothing: a slowdown that is seen 9 times in 10 is then seen in all of the nine."""
-    errors = {f"m{number}": 0.001 for number in range(9)} | {"m9": 0.1}
-    changes = {
-        launch_files.case(f"copies.BySize.time_copy {name} 16"): Change(
-            Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, error=error, threshold=log1p(0.03)
-        )
-        for name, error in errors.items()
-    }
-    (seen,) = comparisons.sensitivity(changes).values()
-    of_each = sorted(change.detectable for change in changes.values())
-    assert of_each[0] == pytest.approx(of_each[8]) == pytest.approx(0.0313, abs=1e-4)
-    assert of_each[8] < seen < 0.04 < of_each[9]

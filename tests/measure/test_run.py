@@ -169,7 +169,7 @@ def machine(every_python, tmp_path, monkeypatch) -> Machine:
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(sides, "opened", made.opened)
     monkeypatch.setattr(launch, "take", made.take)
-    for module in ("measure.run", "cli.measure", "cli.compare"):
+    for module in ("measure.run", "measure.choice", "cli.compare"):
         monkeypatch.setattr(f"tensorcopy.{module}.monotonic", lambda: made.now)
     monkeypatch.setattr(run.platform, "node", lambda: "box")
     monkeypatch.setattr(hardware, "missing_valgrind", lambda: "no valgrind here")

@@ -228,6 +228,8 @@ def test_workflows_are_written_at_the_top_of_the_repository(folder, capsys):
     assert not (project / ".github").exists()
     for path in workflows.glob("[!p]*.yml"):
         assert yaml.safe_load(path.read_text())["defaults"]["run"]["working-directory"] == "bench"
+    caches = {path.stem: path.read_text().count("cache-local-path: ${{ runner.temp }}") for path in workflows.iterdir()}
+    assert {name for name, number in caches.items() if number} == {"pull-request-gpu"}  # where a fork's code may run
     assert main(["ci", "runners"]) == 0
     assert json.loads(capsys.readouterr().out)["include"][0]["machine"] == "github-hosted"
     runners = folder / ".github" / "runners.toml"
@@ -284,13 +286,15 @@ def test_workflows_need_a_repository(folder, capsys):
     ids=["of this repository", "the usual one", "of origin", "a sign of a pattern"],
 )
 def test_workflows_are_for_the_repository_s_own_default_branch(folder, commands, branch):
-    """Whatever it is called. "+" in a branch is a sign of GitHub's patterns."""
+    """Whatever it is called. "+" in a branch is a sign of GitHub's patterns, and of nothing where the branch is a value."""
     for command in commands:
         words = "symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/dev" if command == "HEAD" else command
         git(folder, *AUTHOR, *words.split(), *(["-q"] if words.split()[0] in ("init", "commit", "checkout") else []))
     assert main(["init", "--github"]) == 0
     for name in ("measure", "pages"):
         assert yaml.safe_load((folder / f".github/workflows/{name}.yml").read_text())[True]["push"]["branches"] == [branch]
+    started = yaml.safe_load((folder / ".github/workflows/pull-request.yml").read_text())[True]["workflow_dispatch"]
+    assert started["inputs"]["base"]["default"] == branch.replace("\\", "")
 
 
 def test_files_that_git_ignores_are_named(folder, capsys):

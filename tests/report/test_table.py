@@ -39,6 +39,12 @@ def printed(report, width, **options):
     return [line for text in table.terminal(report, width, **options) for line in str(text).split("\n")]
 
 
+@pytest.mark.parametrize(("alarm", "styled"), [("", []), ("1 fails", ["1 fails"])])
+def test_only_the_alarm_of_a_heading_is_red(alarm, styled):
+    first = next(table.terminal(replace(MADE, alarm=alarm), 80))
+    assert [first.plain[span.start : span.end] for span in first.spans] == styled
+
+
 def test_a_narrow_terminal_has_what_rows_share_above_them():
     """A column without a cell is left out; what is folded is named."""
     assert printed(MADE, 80) == [
@@ -125,7 +131,17 @@ def test_json_and_csv_have_the_data_of_every_row():
 
 
 @pytest.mark.parametrize(
-    ("cell", "shown"), [("=1+1", "'=1+1"), ("@x", "'@x"), ("-1", "'-1"), (" +1", "' +1"), ("a=b", "a=b"), (-1.5, "-1.5"), (None, "")]
+    ("cell", "shown"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@x", "'@x"),
+        ("-1", "'-1"),
+        (" +1", "' +1"),
+        *((sign, f"'{sign}") for sign in "＝＋－＠"),
+        ("a=b", "a=b"),
+        (-1.5, "-1.5"),
+        (None, ""),
+    ],
 )
 def test_a_cell_is_no_formula(cell, shown):
     (_, (read, _)) = csv.reader(StringIO(table.csv_text(["x", "y"], [[cell, 1]])))

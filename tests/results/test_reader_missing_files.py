@@ -55,6 +55,23 @@ def test_a_damaged_launch_of_another_history_changes_nothing(run):
     assert run("compare", "2.4.1", "2.15.0", "--history", "other")[2].startswith("tensorcopy: the file results/other/")
 
 
+def test_a_folder_that_is_a_link_to_another_is_read_once(run):
+    """Else each of its launches would be a copy; so is results/ itself where it is a link."""
+    clean = run("compare", "2.4.1", "2.15.0")
+    Path("results/0").symlink_to("box")
+    assert run("compare", "2.4.1", "2.15.0") == clean
+    Path("results").rename("elsewhere")
+    Path("results").symlink_to("elsewhere")
+    assert run("compare", "2.4.1", "2.15.0") == clean
+
+
+def test_a_launch_with_two_lists_of_suites_is_refused(run):
+    """A reader of JSON takes the last of two keys without a word."""
+    path = next(Path("results/box").glob("*.json"))
+    path.write_text(path.read_text().replace('"suites"', '"suites" : {}, "suites"', 1))
+    assert f"{path.name} cannot be read: got two lists of suites" in run("compare", "2.4.1", "2.15.0")[2]
+
+
 @pytest.mark.parametrize("kind", ["empty", "a link to itself", "a link to nothing", "a FIFO"])
 def test_a_folder_that_cannot_be_listed_is_named(run, kind):
     """It might have answered, unless another one is named. Files beside the folders and what an editor leaves there are none."""

@@ -73,7 +73,7 @@ def test_the_help_of_a_command_says_what_it_does(command):
 AFTER_A_SIGNAL = """
 import os, signal, sys, types
 from tensorcopy import __main__ as program, cli
-def command(options, console):
+def command(options):
     {body}
 cli.measure._measure = command
 sys.argv = ["tensorcopy", "measure"]
@@ -81,7 +81,7 @@ sys.exit(program.main())
 """
 HIDDEN = """try: os.kill(os.getpid(), signal.SIGTERM)
     finally: raise OSError(39, "Directory not empty")"""
-SERVING = 'cli.measure._serve(types.SimpleNamespace(**vars(options), port=0, open=False), cli.Path("."), console, failed={failed})'
+SERVING = 'cli.measure._serve(types.SimpleNamespace(**vars(options), port=0, open=False), cli.Path("."), failed={failed})'
 
 
 def test_a_signal_is_not_hidden_by_the_error_that_it_causes():

@@ -36,17 +36,19 @@ def time_methods(
     requires_grad: bool = False,
     dtype: str = "float32",
     layout: str = "contiguous",
+    needed: str = "",
     report_progress: ReportProgress = ignore_progress,
 ) -> dict[str, Any]:
     """Observe the methods of some groups, or of all, on `device`, and time those that return `to`, "tensor" or "ndarray", at each size.
 
     dtype, layout : of the tensor, as `make_tensor` takes them
+    needed : a method without which the times of the others mean nothing; "" for none
     report_progress : called with the share that is done (0 to 1) and the current step
 
     Returns plain values: "torch", "python", "on" and "day"; "methods" as `conformance.observed_on` returns them; "times": by size and name
     the seconds per call of each turn, with those of the memcpy baseline, whose code is "baseline"; and "left_out" with the reason, by name,
     why one was not timed: it fails, or its result does not have the values of x. Raises TensorcopyError for a device or size that cannot be
-    used.
+    used, and where the needed method cannot be timed.
     """
     devices.require(device)
     for numel in numels:
@@ -60,6 +62,12 @@ def time_methods(
     times, left_out, tensor = {}, dict[str, str](), (device, dtype, layout, requires_grad)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # formatting a warning is not part of copying
+        if needed not in ("", BASELINE):
+            reasons = (_why_no_copy(METHODS[needed], numel, *tensor) for numel in numels)
+            reason = next(filter(None, reasons), "") if needed in timed else f"it makes no {to} on {device}"
+            if reason:
+                allowed = ", ".join([*(name for name in timed if name != needed), BASELINE])
+                raise TensorcopyError("the method is not drawn", got=f"{needed}: {reason}", allowed=allowed, next="name another")
         for place, numel in enumerate(numels):
             report_progress(place / len(numels), f"numel {numel}")
             loops = {}
