@@ -339,19 +339,18 @@ def waiting(call: Callable[[], object]) -> bool:
     If it does not, its time on the core is what it takes when no other program has the core. One that does is made again, since the first
     call may wait for a page of a library: its side would be timed by the clock, and on a busy core read twice as slow as the others.
     """
-    return all(_gives_up(call) for _ in range(WAITS))
-
-
-def _gives_up(call: Callable[[], object]) -> bool:
-    """Make a call, and return whether it gave up the core."""
-    try:
-        from resource import RUSAGE_THREAD, getrusage  # type: ignore[attr-defined,unused-ignore] # Linux has it
-    except ImportError:
-        call()
+    if not sys.platform.startswith("linux"):  # nothing tells
+        for _ in range(WAITS):
+            call()
         return True
-    before = getrusage(RUSAGE_THREAD).ru_nvcsw
-    call()
-    return bool(getrusage(RUSAGE_THREAD).ru_nvcsw > before)
+    from resource import RUSAGE_THREAD, getrusage  # type: ignore[attr-defined,unused-ignore]
+
+    for _ in range(WAITS):
+        before = getrusage(RUSAGE_THREAD).ru_nvcsw
+        call()
+        if getrusage(RUSAGE_THREAD).ru_nvcsw == before:
+            return False
+    return True
 
 
 def page_faults() -> int:

@@ -151,19 +151,30 @@ def test_progress_and_result_are_read_among_other_output(tmp_path):
     assert result == {"torch": "2.0.0"}
 
 
-def test_an_error_is_one_of_an_import_only_where_importing_failed(tmp_path):
-    """Otherwise a bad case would make a whole environment a damaged one."""
-    for printed, error, what in (
-        ("", "RuntimeError: no", "python cannot import torch"),
-        ('{"imported": true}', "RuntimeError: no", "module failed in"),
-        ('{"imported": true}', "ModuleNotFoundError: No module named torch.x", "python cannot import torch"),
-    ):
-        python = interpreter(tmp_path / "python", f"echo '{printed}'; echo '{error}' >&2; exit 1")
-        with pytest.raises(TensorcopyError, match=f"{what}.*: got {error}"):
-            interpreters.run_probe(python, "module")
-    python = interpreter(tmp_path / "python", "echo '{\"imported\": true}'; kill -9 $$")
-    with pytest.raises(TensorcopyError, match=r"module failed in .*: got no output, exit status -9"):
-        interpreters.run_probe(python, "module")
+IMPORTED = "echo '{\"imported\": true}'; "
+ADVICE = (
+    "printf 'Traceback (most recent call last):\\n  File x\\ntorch.AcceleratorError: CUDA error: unspecified launch failure\\n"
+    "CUDA kernel errors might be reported at some other call.\\nConsider passing CUDA_LAUNCH_BLOCKING=1\\n' >&2; exit 1"
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (f'exec {sys.executable} -S "$@"', r"there is no torch: got .*python.* without it; allowed: torch 1\.9 or newer"),
+        ("echo 'ImportError: no libcudart' >&2; exit 1", "cannot import torch .* got ImportError: no libcudart"),
+        ("echo 'RuntimeError: no' >&2; exit 1", "cannot import torch .* got RuntimeError: no"),
+        (f"{IMPORTED}echo 'ModuleNotFoundError: x' >&2; exit 1", "cannot import torch .* got ModuleNotFoundError: x"),
+        (f"{IMPORTED}echo 'RuntimeError: no' >&2; exit 1", "provenance failed in .*: got RuntimeError: no"),
+        (f"{IMPORTED}kill -9 $$", "provenance failed in .*: got no output, exit status -9"),
+        (ADVICE, "got .*AcceleratorError: CUDA error: unspecified launch failure; allowed"),
+    ],
+    ids=["without torch", "a library", "importing torch", "a later import", "a case", "a signal", "CUDA, and not the advice below it"],
+)
+def test_an_error_is_one_of_an_import_only_where_importing_failed(tmp_path, command, message):
+    """Otherwise a bad case would make a whole environment a damaged one. Python finds no installed package with the option -S."""
+    with pytest.raises(TensorcopyError, match=message):
+        interpreters.run_probe(interpreter(tmp_path / "python", command), "tensorcopy.worker.provenance")
 
 
 def test_an_environment_without_pynvml_uses_the_programs():
@@ -173,25 +184,6 @@ def test_an_environment_without_pynvml_uses_the_programs():
     variables = {**os.environ, "PYTHONPATH": str(ROOT), nvidia.BINDINGS: file}
     done = subprocess.run([sys.executable, "-S", "-c", code], env=variables, capture_output=True, text=True, check=True)
     assert done.stdout == f"{file}\n"
-
-
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        (f'exec {sys.executable} -S "$@"', r"there is no torch: got .*python.* without it; allowed: torch 1\.9 or newer"),
-        ('echo "ImportError: libcudart.so.11: no such file" >&2; exit 1', r"cannot import torch .* got ImportError: libcudart.so.11"),
-        (
-            "printf 'Traceback (most recent call last):\\n  File x\\ntorch.AcceleratorError: CUDA error: unspecified launch failure\\n"
-            "CUDA kernel errors might be reported at some other call.\\nConsider passing CUDA_LAUNCH_BLOCKING=1\\n' >&2; exit 1",
-            r"got .*AcceleratorError: CUDA error: unspecified launch failure; allowed",
-        ),
-    ],
-    ids=["without torch", "a torch that cannot be imported", "an error of CUDA, and not the advice below it"],
-)
-def test_an_interpreter_without_a_usable_torch_is_refused(tmp_path, command, message):
-    """Python finds no installed package with the option -S."""
-    with pytest.raises(TensorcopyError, match=message):
-        interpreters.run_probe(interpreter(tmp_path / "python", command), "tensorcopy.worker.provenance")
 
 
 class Installations(list[Path]):
