@@ -27,7 +27,7 @@ from tensorcopy.numbers import count, duration
 from tensorcopy.report.table import code, escaped, markdown_table
 from tensorcopy.results import reader
 from tensorcopy.results.histories import History
-from tensorcopy.results.result import method_code
+from tensorcopy.results.launches import method_code
 from tensorcopy.site import facts
 from tensorcopy.site.facts import Site
 

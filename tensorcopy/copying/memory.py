@@ -9,7 +9,8 @@ from itertools import groupby
 from tensorcopy.copying import recommend
 from tensorcopy.numbers import size
 from tensorcopy.results.cases import Case, host_peak, memory_case
-from tensorcopy.results.result import Result, method_code
+from tensorcopy.results.launches import method_code
+from tensorcopy.results.result import Result
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ from tensorcopy.judge.paired import FEWEST
 from tensorcopy.numbers import count, counted, extent, two_digits
 from tensorcopy.results.cases import DEFAULTS, ITEMSIZE, Case, baseline_case, memory_case
 from tensorcopy.results.effects import ALONE
-from tensorcopy.results.result import Result, method_code
+from tensorcopy.results.launches import method_code
+from tensorcopy.results.result import Result
 from tensorcopy.worker.devices import DEVICES
 from tensorcopy.worker.turns import usual
 

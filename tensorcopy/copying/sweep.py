@@ -14,7 +14,7 @@ from tensorcopy.copying import BASELINE, advise
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.numbers import count, duration, ratio_text
 from tensorcopy.report.table import Report, of_cells
-from tensorcopy.results.result import method_code
+from tensorcopy.results.launches import method_code
 from tensorcopy.worker.processes import ReportProgress, ignore_progress, installing
 from tensorcopy.worker.turns import usual
 

@@ -18,7 +18,8 @@ from tensorcopy.report.table import KEPT, Report, ReportColumn, ReportSection, c
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import JOINED, PAIRED, points
 from tensorcopy.results.kinds import COUNT, KINDS, TRACKED
-from tensorcopy.results.result import Result, method_code
+from tensorcopy.results.launches import method_code
+from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import INSTRUCTIONS, sections
 
 SIGNS = dict(zip(Verdict, "▲▼=?△▽△▽="))

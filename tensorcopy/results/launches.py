@@ -131,6 +131,11 @@ class StoredMethod(Struct, frozen=True):
     since: Name
 
 
+def method_code(row: Mapping[str, Any], device: str) -> str:
+    """Return the code of an observed method for a tensor on a device; row : a `StoredMethod`, or an empty one, which has none."""
+    return str(row.get("code" if device == "cpu" else "code_on_accelerator", ""))
+
+
 class Statements(Struct, frozen=True):
     """How many of the article's statements held on a device, and those that did not."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,11 +13,6 @@ from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.effects import Column, Timing
 from tensorcopy.results.kinds import spread
 from tensorcopy.worker.devices import DEVICES
-
-
-def method_code(row: Mapping[str, Any], device: str) -> str:
-    """Return the code of an observed method for a tensor on a device; row : of `Result.methods`, or an empty one, which has none."""
-    return str(row.get("code" if device == "cpu" else "code_on_accelerator", ""))
 
 
 @dataclass(frozen=True)

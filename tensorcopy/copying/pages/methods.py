@@ -14,7 +14,7 @@ from tensorcopy.copying.inside.semantics import describe, error_of
 from tensorcopy.copying.recommend import SizeColumn, Table
 from tensorcopy.judge.methods import Word
 from tensorcopy.numbers import count, ratio_text
-from tensorcopy.results.result import method_code
+from tensorcopy.results.launches import method_code
 from tensorcopy.site.facts import ShownHistory, Site, spans
 from tensorcopy.site.views import Page, Values
 
