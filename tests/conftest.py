@@ -26,6 +26,7 @@ from jinja2 import FileSystemBytecodeCache
 from tensorcopy import cli
 from tensorcopy.campaign import Campaign
 from tensorcopy.copying.shipped import of_folder, shipped
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.sides import REFERENCE
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.release_table import Release, ReleaseIndex
@@ -37,7 +38,7 @@ from tensorcopy.results.result import Result
 from tensorcopy.site import build, facts
 from tensorcopy.site.facts import Site
 from tests import emulated_cuda as emulation
-from tests import launch_files, worker_in_process
+from tests import launch_files, nexts, worker_in_process
 from tests.emulated_cuda import Gpu
 from tests.launch_files import PROVENANCE
 from tests.site import world
@@ -90,6 +91,28 @@ def _shipped_results_stay_loaded() -> Generator[None, None, None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "_load", loaded)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _errors() -> Generator[list[str], None, None]:
+    """What the errors that are made in this process tell to do next."""
+    made, usual = list[str](), TensorcopyError.__init__
+
+    def noting(error: TensorcopyError, *arguments: Any, **parts: Any) -> None:
+        usual(error, *arguments, **parts)
+        made.append(error.next)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TensorcopyError, "__init__", noting)
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _each_next_can_be_typed(_errors: list[str]) -> Generator[None, None, None]:
+    """In every error that the test meets, each command that it tells to type next is one that its program takes."""
+    _errors.clear()
+    yield
+    assert [fault for text in _errors for fault in nexts.faults(text)] == []
 
 
 POLL = 0.01  # seconds within which a server of a test ends; half a second by default
@@ -232,12 +255,6 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small_results(tmp_path_factory.mktemp("small")).parent
 
 
-def with_cases(result: Result, keep: Callable[[Case], object]) -> Result:
-    """Return a result with only some of its cases."""
-    timings = {case: timing for case, timing in result.timings.items() if keep(case)}
-    return replace(result, timings=timings, count_repeats={case: values for case, values in result.count_repeats.items() if keep(case)})
-
-
 @contextmanager
 def made_once(tmp_path_factory: pytest.TempPathFactory, name: str) -> Generator[tuple[Path, bool], None, None]:
     """Yield a folder of all test processes, and whether it is this one that fills it; the others wait."""
@@ -290,10 +307,7 @@ def world_files(world_site: Site) -> dict[str, str]:
 
 
 SHIPPED, SHIPPED_GPU = ROOT / "results" / "epyc-2core", ROOT / "results" / "h200-16core"
-_LAUNCHES = (path.read_text(encoding="utf-8") for path in SHIPPED.parent.glob("epyc-2core*/*.json"))
-_SHAS = {sha for text in _LAUNCHES for sha in re.findall(r'"sha":"(\w{40})"', text)}
-MEASURED = [release for release in release_table.load() if release.sha in _SHAS]
-OLDEST_SHIPPED, NEWEST_SHIPPED = (MEASURED or [*release_table.load()])[0], (MEASURED or [*release_table.load()])[-1]
+OLDEST, NEWEST = release_table.load()[0], release_table.load()[-1]
 
 
 @pytest.fixture
@@ -346,7 +360,6 @@ def run_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
 
 OLD = Release("1.0.0", date(2020, 1, 1), "a" * 40, ("3.8", "3.9"), "1.26.4", "https://example.org/1")
 NEW = Release("2.0.0", date(2021, 1, 1), "b" * 40, ("3.9", "3.12"), "1.26.4", "https://example.org/2")
-TWO = ReleaseIndex((OLD, NEW))  # a table of them alone
 
 
 LAYOUTS = (-0.012, -0.008, -0.003, 0.0, 0.002, 0.005, 0.009, 0.013)  # of eight launches, in log seconds
@@ -436,7 +449,7 @@ def link_environments(folder: Path, environments: Iterable[Path]) -> None:
 @pytest.fixture(scope="session")
 def old_python(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A Python with the oldest torch, which a process imports in a third of the time that the newest takes."""
-    return str(uv.interpreter(installed(tmp_path_factory, OLDEST_SHIPPED.version)[0]))
+    return str(uv.interpreter(installed(tmp_path_factory, OLDEST.version)[0]))
 
 
 def require_pythons() -> None:
@@ -458,7 +471,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
         if (ROOT / name).exists() and (ROOT / name).parent.parent != SHIPPED.parent:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, root / name)
-    launch_files.write_small(root / "results", REFERENCE, NEWEST_SHIPPED.version)
+    launch_files.write_small(root / "results", REFERENCE, NEWEST.version)
     return Checkout(root, {**at_home(tmp_path_factory.mktemp("home")), "PYTHONPATH": str(root), "COLUMNS": "200"})
 
 
