@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorcopy.numbers import count, duration, multiple, ratio_interval, ratio_text, signed_percent, size, two_digits
+from tensorcopy.numbers import count, duration, multiple, quantity, ratio_interval, ratio_text, signed_percent, size, two_digits
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,19 @@ def test_a_ratio_has_at_least_two_figures(ratio, text):
 def test_a_change_is_always_in_per_cent():
     """A column has one unit, one minus sign and one digit after the point, whatever the size of the change."""
     assert [signed_percent(ratio) for ratio in (1.123, 0.96, 10.314, 0.9999, 1.0)] == ["+12.3 %", "−4.0 %", "+931.4 %", "0.0 %", "0.0 %"]
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.0012142, "ms", "0.0012142 ms"),
+        (0.9993, "unit", "0.9993"),
+        (1642.0, "", "1\u2009642"),
+        (-0.5, "nats", "−0.5 nats"),
+        (1.5e-9, "V", "1.5e−09 V"),
+        (-(2.0**21), "B", "−2 MiB"),
+        (1642.4, "instructions", "1\u2009642"),
+    ],
+)
+def test_a_tracked_value_has_its_digits_and_its_unit(value, unit, text):
+    assert quantity(value, unit) == text

@@ -242,8 +242,9 @@ def _lines_of(made: Made, text: str) -> dict[str, Said]:
     for line in table.splitlines():
         is_named = bool(re.match(r"\S ", line)) and line[0] in SIGNS
         tokens = [*TOKEN.finditer(line, 2)]
-        cells = {ends[token.end()]: token[0] for token in tokens[is_named:] if token.end() in ends}
-        others = [token[0] for token in tokens[is_named:] if token.end() not in ends]
+        is_cell = [token.end() in ends and token[0][0] in "=+−0123456789" for token in tokens]
+        cells = {ends[token.end()]: token[0] for token, fits in [*zip(tokens, is_cell)][is_named:] if fits}
+        others = [token[0] for token, fits in [*zip(tokens, is_cell)][is_named:] if not fits]
         if is_named:
             is_row = True
             rows.append((line[0], f"{above if line[2:4] == '  ' else ''} {tokens[0][0]}", {**cells, "": " ".join(others)}))
@@ -401,7 +402,7 @@ def history(made: Made, run: Run) -> Output:
     released = made.comparison.after.version
     part = run("history", "--all")[1].partition(f"\ntorch {released}\n")[2].partition("\n\n")[0]
     said = {}
-    row = rf"^  (\S.*?)  +({'|'.join(CHANGED)})  +([+−][\d.]+)(?: %| GB/s)?(?:  +({SIGNED}) to ({SIGNED}) %)?(?:  .*)?$"
+    row = rf"^  (\S.*?)  +({'|'.join(CHANGED)})  +([+−][\d.]+)(?: %| GB/s| nats)?(?:  +({SIGNED}) to ({SIGNED}) %)?(?:  .*)?$"
     for name, verdict, size, low, high in re.findall(row, part, re.MULTILINE):
         if name in made.changes and made.changes[name].timed:
             said[name] = Said(verdict, share(size), shares(low, high))
@@ -506,3 +507,48 @@ def test_written_launches_are_what_their_names_say(asked, name):
         **dict.fromkeys(("new_tensor", *QUIET), "unchanged"),
         **verdicts,
     }
+
+
+@pytest.fixture
+def fixed(monkeypatch):
+    """The fixed folder as the current one."""
+    monkeypatch.chdir(FIXED)
+    monkeypatch.setenv("COLUMNS", "1000")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ((A, B), 2),  # a case fails with the newer one
+        ((A, B, "--case", "numel=16$"), 0),
+        ((A, B, "--case", "numel=16$", "--fail-on", "slower"), 1),
+        ((A, B, "--case", "empty_like_copy numel=16$", "--fail-on", "slower"), 0),  # accepted
+        ((A, B, "--case", BACK_AT, "--fail-on", "slower"), 0),  # no news
+        ((A, B, "--case", "track_loss", "--fail-on", "slower"), 0),  # a value is neither slower nor faster
+        ((A, B, "--case", "track_varies"), 0),  # undecided, and compared
+        ((A, B, "--case", "track_once"), 3),  # of one launch: nothing was compared
+        ((A, B, "--case", "empty_like_copy numel=1048576"), 3),  # failed before
+        ((A, B, "--device", "cuda", "--case", "new_tensor", "--fail-on", "slower"), 0),
+        (("2.11.0", B, "--case", "numel=16$"), 3),  # they never met
+    ],
+)
+def test_the_exit_code_of_compare(fixed, words, code):
+    """2: an error, also one of a case; 1: a case is slower, and that is news; 3: nothing was compared."""
+    assert main(["compare", *words]) == code
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json", "csv", "history"])
+def test_a_case_that_fails_is_named_with_its_error(fixed, capsys, form):
+    """In every answer; in Markdown nothing of it is markup."""
+    main(["history", "detach_clone numel=1048576"] if form == "history" else ["compare", A, B, "--format", form])
+    said = "RuntimeError: no kernel \\| &#60;b&#62;" if form == "markdown" else "RuntimeError: no kernel | <b>"
+    assert said in capsys.readouterr().out.replace("&nbsp;", " ")
+
+
+def test_what_could_not_be_decided_is_not_called_no_change(fixed, capsys):
+    """In the histories of one case and of all."""
+    assert main(["history"]) == 0
+    assert re.search(r"^\d+ of \d+ cases could not be decided with some release\.$", capsys.readouterr().out, re.MULTILINE)
+    for name, said in (("detach_clone_numpy numel=16", False), ("tensor numel=1048576", True)):
+        assert main(["history", f"BySize {name}$"]) == 0
+        assert ("could not be decided" in capsys.readouterr().out) is said
