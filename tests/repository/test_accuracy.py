@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -18,12 +19,12 @@ CASES = [f"copies.BySize.time_copy {method} {numel}" for method in METHODS for n
 NOISE = 0.01  # of a side's layout in a launch
 
 
-@pytest.fixture
-def checkout(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
     """Seven releases that do not differ, in twelve launches; slowdowns of known size, quiet and beside others."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "docs").mkdir()
-    launch_files.write(tmp_path / "results", {case: dict.fromkeys(RELEASES, 5.0) for case in CASES}, noise=NOISE)
+    folder = tmp_path_factory.mktemp("written")
+    (folder / "docs").mkdir()
+    launch_files.write(folder / "results", {case: dict.fromkeys(RELEASES, 5.0) for case in CASES}, noise=NOISE)
     for name, experiment in accuracy.EXPERIMENTS.items():
         sides = {
             f"{'2.14.1' if side == accuracy.BEFORE else '2.15.0'}#{side}".rstrip("#"): 5.0 * (1 + share)
@@ -31,8 +32,15 @@ def checkout(tmp_path, monkeypatch):
         }
         cases = CASES[:6] if name == "now" else CASES
         options = {"launches": 40 if name == "now" else 12, "noise": 2 * NOISE if name == "busy" else NOISE}
-        launch_files.write(tmp_path / accuracy.FOLDER, dict.fromkeys(cases, sides), machine=name, **options)
-    return tmp_path
+        launch_files.write(folder / accuracy.FOLDER, dict.fromkeys(cases, sides), machine=name, **options)
+    return folder
+
+
+@pytest.fixture
+def checkout(written, monkeypatch):
+    """The folder of these launches as the current one."""
+    monkeypatch.chdir(written)
+    return written
 
 
 def report(checkout):
@@ -106,8 +114,10 @@ def test_intervals_that_are_too_narrow_are_exposed(checkout, monkeypatch):
     assert all(figures(rows, name)[0] < 90 for name in ("that cover 0", "joint 95 % interval", "cover the truth"))
 
 
-def test_launches_of_another_processor_are_refused(checkout):
+def test_launches_of_another_processor_are_refused(written, tmp_path, monkeypatch):
     """Slowdowns that were planted elsewhere say nothing of the history."""
-    launch_files.write(checkout / accuracy.FOLDER, {CASES[0]: {"2.15.0": 5.0, "2.15.0#twin": 5.0}}, machine="elsewhere", cpu="Another")
+    folder = shutil.copytree(written, tmp_path / "copy")
+    monkeypatch.chdir(folder)
+    launch_files.write(folder / accuracy.FOLDER, {CASES[0]: {"2.15.0": 5.0, "2.15.0#twin": 5.0}}, machine="elsewhere", cpu="Another")
     with pytest.raises(TensorcopyError, match="of another processor than the history"):
         accuracy.main(["report"])

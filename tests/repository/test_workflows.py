@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,10 +45,13 @@ def workflows(request, tmp_path_factory) -> list[Path]:
     return sorted((folder.parent / ".github" / "workflows").glob("*.yml"))
 
 
+read = cache(lambda path: yaml.safe_load(path.read_text(encoding="utf-8")))
+
+
 def jobs(paths):
     """Yield the name and the content of every job, and what starts its workflow."""
     for path in paths:
-        workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+        workflow = read(path)
         for name, job in workflow["jobs"].items():
             yield f"{path.stem} {name}", job, workflow[True]  # YAML reads "on" as true
 
