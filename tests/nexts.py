@@ -22,7 +22,9 @@ def faults(text: str) -> list[str]:
     lines = commands(text)
     found = [f"{shlex.join(line)}: {why}" for line in lines if (why := refused(line))]
     options = {*re.findall(r"(?<!\S)--?[a-z][\w-]*", text)} - OTHERS - {word for line in lines for word in line}
-    return found + [f"{text}: no {option}" for option in sorted(options - (options and options_of("tensorcopy") | options_of("asv")))]
+    for program in ("tensorcopy", "asv"):
+        options -= options and options_of(program)
+    return found + [f"{text}: no {option}" for option in sorted(options)]
 
 
 def commands(text: str) -> list[list[str]]:

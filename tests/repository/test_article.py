@@ -1,6 +1,5 @@
-"""docs/article.md and README's table: the code runs, and their times and memory follow from the launch files, by other means."""
+"""docs/article.md and README's table: their times and memory follow from the launch files, by other means."""
 
-import ast
 import json
 import re
 from collections import defaultdict
@@ -10,7 +9,6 @@ from itertools import product, takewhile
 
 import numpy as np
 import pytest
-import torch
 from scipy import stats
 
 from docs.tools import article
@@ -24,7 +22,6 @@ from tests.recomputed import History
 PART = re.compile(r"<!-- produced by docs/tools/readme.py: (\w+) -->\n(.*?)\n<!-- end -->", re.DOTALL)
 TEXT = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("docs/article.md", "README.md"))
 PARTS = dict(PART.findall(TEXT))
-SECTIONS = [name for name, text in PARTS.items() if "what it prints" in text]
 SIZES = [2**exponent for exponent in range(15)]
 SLOWER_BY, AS_FAST = np.log(1.03), np.log(1.1)
 SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3}
@@ -34,42 +31,6 @@ def rows(part):
     """Return the cells of the rows of a part's first table, without its head."""
     lines = [*takewhile(lambda line: line.startswith("|"), PARTS[part][PARTS[part].index("| ") :].splitlines())]
     return [[cell.strip().strip("`") for cell in line[1:-1].split("|")] for line in lines[2:]]
-
-
-def _error(function):
-    try:
-        function()
-    except (TypeError, RuntimeError) as error:
-        return f"{type(error).__name__}: {error}"
-    return "no error"
-
-
-def _descend(*parameters):
-    """Do what torch.optim.SGD(parameters, lr=0.5).step() does, whose import takes seconds."""
-    with torch.no_grad():
-        for parameter in parameters:
-            if parameter.grad is not None:
-                parameter -= 0.5 * parameter.grad
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")  # of reading .grad of a tensor that is no leaf, and of new_tensor
-@pytest.mark.parametrize("part", SECTIONS)
-def test_the_code_in_a_table_prints_what_stands_beside_it(part):
-    """On the installed torch, up to what needs two devices, with `leaf`, `error`, `properties` and `descend` as the text explains them."""
-    names = {
-        "leaf": lambda value, grad=True, on="cpu": torch.tensor([value], requires_grad=grad),
-        "error": _error,
-        "descend": _descend,
-        "properties": lambda tensor: (tensor.item(), tensor.is_leaf, tensor.requires_grad),
-    }
-    lines = [*takewhile(lambda row: "–" not in row, rows(part))]
-    assert len(lines) > 2
-    for code, value, *_ in lines:
-        if not value:
-            exec(code, names)
-            continue
-        got = eval(f"[{code}]", names)
-        assert [each.item() if isinstance(each, torch.Tensor) else each for each in got] == ast.literal_eval(f"[{value}]"), code
 
 
 @cache
