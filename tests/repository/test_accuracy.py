@@ -83,34 +83,34 @@ def test_a_missed_goal_is_named():
     assert goals.at_least(6 / 6, 0.9) == ("≥ 90 %", False)
 
 
-def test_a_judge_that_always_alarms_is_exposed(checkout, monkeypatch):
-    """It tells every slowdown, and is wrong wherever nothing changed."""
+@pytest.fixture
+def judging(monkeypatch):
+    """A function that lets the judge change each of its changes."""
     judge = paired.judge
 
-    def alarm(differences, **options):
-        return {case: replace(change, verdict=Verdict.SLOWER) for case, change in judge(differences, **options).items()}
+    def by(spoiled):
+        monkeypatch.setattr(
+            paired, "judge", lambda *given, **options: {case: spoiled(each) for case, each in judge(*given, **options).items()}
+        )
+        comparisons.judged.cache_clear()
 
-    monkeypatch.setattr(paired, "judge", alarm)
+    yield by
     comparisons.judged.cache_clear()
+
+
+def test_a_judge_that_always_alarms_is_exposed(checkout, judging):
+    """It tells every slowdown, and is wrong wherever nothing changed."""
+    judging(lambda change: replace(change, verdict=Verdict.SLOWER))
     rows = report(checkout)
-    comparisons.judged.cache_clear()
     assert figures(rows, "planted +5 %") == [100]
     assert figures(rows, "other launches: comparisons with a false alarm") == [100]
     assert figures(rows, "twin in the same") == [len(CASES)]
 
 
-def test_intervals_that_are_too_narrow_are_exposed(checkout, monkeypatch):
+def test_intervals_that_are_too_narrow_are_exposed(checkout, judging):
     """They cover less than they promise, in the same launches, in others and on another occasion."""
-    judge = paired.judge
-
-    def narrowed(differences, **options):
-        changes = judge(differences, **options)
-        return {case: replace(each, interval=tuple((each.ratio * end) ** 0.5 for end in each.interval)) for case, each in changes.items()}
-
-    monkeypatch.setattr(paired, "judge", narrowed)
-    comparisons.judged.cache_clear()
+    judging(lambda change: replace(change, interval=tuple((change.ratio * end) ** 0.5 for end in change.interval)))
     rows = report(checkout)
-    comparisons.judged.cache_clear()
     assert all(figures(rows, name)[0] < 90 for name in ("that cover 0", "joint 95 % interval", "cover the truth"))
 
 

@@ -210,15 +210,6 @@ def test_every_environment_has_only_locked_packages(workflows):
     assert {*checked} >= {"measure measure", "pages publish", "pull-request cpu", "pull-request-gpu cuda", "releases look-up"}
 
 
-@pytest.mark.parametrize("path", [LOCKED, BUILD_LOCKED], ids=["program", "build"])
-def test_a_lock_has_hashes_and_no_address(path):
-    text = path.read_text(encoding="utf-8")
-    assert "://" not in text
-    assert "index" not in text
-    for entry in re.split(r"\n(?=\S)", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)):
-        assert re.search(r"--hash=sha256:[0-9a-f]{64}", entry), entry
-
-
 def test_the_package_is_built_with_the_locked_build_system():
     """By the command that docs/releasing.md shows, so that another person gets the same files."""
     project = files.read_toml(ROOT / "pyproject.toml")
