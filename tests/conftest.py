@@ -8,17 +8,15 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache, partial
-from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import json5
-import numpy as np
 import pytest
 from filelock import FileLock
 from jinja2 import FileSystemBytecodeCache
@@ -26,20 +24,17 @@ from jinja2 import FileSystemBytecodeCache
 from tensorcopy import cli
 from tensorcopy.campaign import Campaign
 from tensorcopy.copying.shipped import of_folder, shipped
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.sides import REFERENCE
 from tensorcopy.releases import environments, interpreters, release_table, uv
-from tensorcopy.releases.release_table import Release, ReleaseIndex
+from tensorcopy.releases.release_table import Release
 from tensorcopy.results import reader
-from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import Column, Effects
 from tensorcopy.results.reader import Results
-from tensorcopy.results.result import Result
 from tensorcopy.site import build, facts
 from tensorcopy.site.facts import Site
 from tests import emulated_cuda as emulation
-from tests import launch_files, worker_in_process
+from tests import launch_files, nexts, worker_in_process
 from tests.emulated_cuda import Gpu
-from tests.launch_files import PROVENANCE
 from tests.site import world
 
 if TYPE_CHECKING:
@@ -80,16 +75,25 @@ def _templates_and_arguments_are_made_once(tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _shipped_results_stay_loaded() -> Generator[None, None, None]:
-    """In each test process; the folders of tests would push them out of the cache, and loading them takes a second and more."""
-    usual, shipped = reader._load, lru_cache(reader._load.__wrapped__)
+def _errors() -> Generator[list[str], None, None]:
+    """What the errors that are made in this process tell to do next."""
+    made, usual = list[str](), TensorcopyError.__init__
 
-    def loaded(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
-        return (shipped if directory.resolve() == ROOT / "results" else usual)(directory, state, releases)
+    def noting(error: TensorcopyError, *arguments: Any, **parts: Any) -> None:
+        usual(error, *arguments, **parts)
+        made.append(error.next)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "_load", loaded)
-        yield
+        patch.setattr(TensorcopyError, "__init__", noting)
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _each_next_can_be_typed(_errors: list[str]) -> Generator[None, None, None]:
+    """In every error that the test meets, each command that it tells to type next is one that its program takes."""
+    _errors.clear()
+    yield
+    assert [fault for text in _errors for fault in nexts.faults(text)] == []
 
 
 POLL = 0.01  # seconds within which a server of a test ends; half a second by default
@@ -116,9 +120,11 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 # files that take longest, slow and fast ones: they start first, so that no process is left alone with one of them at the end
 LONGEST = (
-    *("whole/test_the_whole_way", "asv_plugin/test_commands", "ci/test_pull_request", "projects/test_new_project"),
-    *("whole/test_no_traceback", "measure/test_launch", "whole/test_recomputed"),
-    *("whole/test_package", "measure/test_taking"),
+    "whole/test_the_whole_way",
+    "asv_plugin/test_commands",
+    "ci/test_pull_request",
+    "projects/test_new_project",
+    "measure/test_launch",
 )
 
 
@@ -219,23 +225,11 @@ def shipped_site(shipped_results: Results) -> Site:
 
 
 @pytest.fixture(scope="session")
-def newest(shipped_results: Results) -> Result:
-    """The newest of the shipped results on the CPU."""
-    return next(history for history in shipped_results.histories if history.name == SHIPPED.name).results[-1]
-
-
-@pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout with few results of every kind. No test changes it."""
     from tests.mutations import small_results  # which imports this module
 
     return small_results(tmp_path_factory.mktemp("small")).parent
-
-
-def with_cases(result: Result, keep: Callable[[Case], object]) -> Result:
-    """Return a result with only some of its cases."""
-    timings = {case: timing for case, timing in result.timings.items() if keep(case)}
-    return replace(result, timings=timings, count_repeats={case: values for case, values in result.count_repeats.items() if keep(case)})
 
 
 @contextmanager
@@ -290,10 +284,7 @@ def world_files(world_site: Site) -> dict[str, str]:
 
 
 SHIPPED, SHIPPED_GPU = ROOT / "results" / "epyc-2core", ROOT / "results" / "h200-16core"
-_LAUNCHES = (path.read_text(encoding="utf-8") for path in SHIPPED.parent.glob("epyc-2core*/*.json"))
-_SHAS = {sha for text in _LAUNCHES for sha in re.findall(r'"sha":"(\w{40})"', text)}
-MEASURED = [release for release in release_table.load() if release.sha in _SHAS]
-OLDEST_SHIPPED, NEWEST_SHIPPED = (MEASURED or [*release_table.load()])[0], (MEASURED or [*release_table.load()])[-1]
+OLDEST, NEWEST = release_table.load()[0], release_table.load()[-1]
 
 
 @pytest.fixture
@@ -344,44 +335,7 @@ def run_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPa
     return lambda *arguments: (cli.main(arguments), *capsys.readouterr())
 
 
-OLD = Release("1.0.0", date(2020, 1, 1), "a" * 40, ("3.8", "3.9"), "1.26.4", "https://example.org/1")
-NEW = Release("2.0.0", date(2021, 1, 1), "b" * 40, ("3.9", "3.12"), "1.26.4", "https://example.org/2")
-TWO = ReleaseIndex((OLD, NEW))  # a table of them alone
-
-
-LAYOUTS = (-0.012, -0.008, -0.003, 0.0, 0.002, 0.005, 0.009, 0.013)  # of eight launches, in log seconds
-
-
-def measured(
-    release: Release, times: dict[tuple[str, int], float], history: str = "box", python: str = "3.11", **provenance: str
-) -> Result:
-    """Return a result of `release` with times by (method, numel), alone in eight launches that differ by 1 %."""
-    cases = {}
-    for method, numel in times:
-        suite = "conversions.BySize.time_conversion" if "numpy" in method else "copies.BySize.time_copy"
-        cases[Case(suite, (("method", method), ("numel", str(numel))))] = len(cases)
-    starts = tuple(f"2026-11-21T0{number}:00:00+00:00" for number in range(len(LAYOUTS)))
-    logs = np.array([[[log(time) + np.roll(LAYOUTS, number)[each] for number, time in enumerate(times.values())]] for each in range(8)])
-    column = Column(Effects(starts, {(release.sha, f"py{python}-cuda", ""): 0}, cases, logs), 0)
-    methods = {
-        method: {**launch_files.observed(code=f"code of {method}"), "code_on_accelerator": f"code of {method} there"} for method, _ in times
-    }
-    return Result(
-        folder=Path("results") / history,
-        sha=release.sha,
-        environment=f"py{python}-cuda",
-        release=release,
-        timings=column.timings(),
-        provenance={
-            **PROVENANCE,
-            **{"torch": f"{release.version}+cu1", "torch_sha": release.sha, "python": f"{python}.7", "started": starts[-1]},
-            **provenance,
-        },
-        methods=methods,
-        article={"cpu": {"statements": 3, "hold": 3, "fail": []}},
-        column=column,
-        launches=starts,
-    )
+NEW = Release("2.0.0", date(2021, 1, 1), "b" * 40, ("3.9", "3.12"), "1.26.4", "https://example.org/2")  # that no test installs
 
 
 @dataclass(frozen=True)
@@ -436,7 +390,7 @@ def link_environments(folder: Path, environments: Iterable[Path]) -> None:
 @pytest.fixture(scope="session")
 def old_python(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A Python with the oldest torch, which a process imports in a third of the time that the newest takes."""
-    return str(uv.interpreter(installed(tmp_path_factory, OLDEST_SHIPPED.version)[0]))
+    return str(uv.interpreter(installed(tmp_path_factory, OLDEST.version)[0]))
 
 
 def require_pythons() -> None:
@@ -458,7 +412,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
         if (ROOT / name).exists() and (ROOT / name).parent.parent != SHIPPED.parent:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, root / name)
-    launch_files.write_small(root / "results", REFERENCE, NEWEST_SHIPPED.version)
+    launch_files.write_small(root / "results", REFERENCE, NEWEST.version)
     return Checkout(root, {**at_home(tmp_path_factory.mktemp("home")), "PYTHONPATH": str(root), "COLUMNS": "200"})
 
 

@@ -4,7 +4,7 @@
     before, after = launch_files.load(tmp_path, "2.14.1", "2.15.0")
 
 A case is a suite and its parameters, "numel=16" where the table of suites does not name them. Releases are those of the table, or
-`conftest.OLD` and `NEW`; "2.8.0@3.9" is one on Python 3.9, "2.8.0#main" has a revision of a project.
+others such as "1.0.0"; "2.8.0@3.9" is one on Python 3.9, "2.8.0#main" has a revision of a project.
 """
 
 import random

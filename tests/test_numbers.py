@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorcopy.numbers import count, duration, duration_range, ratio_text, signed_percent, size, size_range, slowdown, two_digits
+from tensorcopy.numbers import count, duration, duration_range, quantity, ratio_text, signed_percent, size, size_range, slowdown, two_digits
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,19 @@ def test_a_range_has_its_unit_once():
     assert duration_range([980e-9, 1.02e-6]) == "980 ns to 1.02 µs"
     assert (duration_range([2e-6]), duration_range([])) == ("2.00 µs", "")
     assert (size_range([0.96, 0.97]), size_range([1.041, 1.032]), size_range([1.03])) == ("3.0 to 4.0 %", "3.2 to 4.1 %", "3.0 %")
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.0012142, "ms", "0.0012142 ms"),
+        (0.9993, "unit", "0.9993"),
+        (1642.0, "", "1\u2009642"),
+        (-0.5, "nats", "−0.5 nats"),
+        (1.5e-9, "V", "1.5e−09 V"),
+        (-(2.0**21), "B", "−2 MiB"),
+        (1642.4, "instructions", "1\u2009642"),
+    ],
+)
+def test_a_tracked_value_has_its_digits_and_its_unit(value, unit, text):
+    assert quantity(value, unit) == text

@@ -130,14 +130,10 @@ def test_an_impossible_request_is_an_error(worker_here, arguments, text):
         advise.advise(**arguments)
 
 
-def test_the_command_says_which_size_was_measured_instead(capsys):
-    assert cli.main(["advise", "--numel", "5e9", "--shipped"]) == 0
-    assert "Nearest measured size: 2²⁴ elements. Times from the shipped results" in " ".join(capsys.readouterr().out.split())
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (["--numel", "5e9"], "Nearest measured size: 2²⁴ elements. Times from the shipped results"),
         (["--dtype", "complex64"], "Nearest measured tensor, not the same as complex64, contiguous: int64, contiguous. Times"),
         (
             ["--dtype", "float16", "--layout", "strided", "--numel", "1e4"],
@@ -148,15 +144,17 @@ def test_the_command_says_which_size_was_measured_instead(capsys):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_the_command_says_which_tensor_was_measured_instead(capsys, arguments, told):
-    """The nearest one, if its own dtype or layout was not."""
+def test_the_command_says_what_was_measured_instead(capsys, arguments, told):
+    """The nearest size, and the nearest tensor if its own dtype or layout was not."""
     assert cli.main(["advise", "--shipped", *arguments]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert told in printed
     assert ("Nearest measured tensor" in printed) is ("not the same" in told)
 
 
-@pytest.mark.parametrize(("to", "dtype", "layout"), [("tensor", "bool", "strided"), ("numpy", "float16", "channels_last")])
+@pytest.mark.parametrize(
+    ("to", "dtype", "layout"), [("tensor", "bool", "strided"), pytest.param("numpy", "float16", "channels_last", marks=pytest.mark.slow)]
+)
 def test_another_tensor_is_measured_here(worker_here, monkeypatch, to, dtype, layout):
     """Of this very dtype and layout, beside the same bytes."""
     monkeypatch.setattr(advise, "TURNS", 6)

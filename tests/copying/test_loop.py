@@ -86,11 +86,17 @@ def test_the_cost_of_the_first_calls_is_in_no_turn(now):
 
 
 @pytest.mark.parametrize("each", [False, True], ids=["throughput", "latency"])
-def test_a_device_is_waited_for_around_the_loop_or_after_each_call(monkeypatch, each):
+def test_a_device_is_waited_for_around_the_loop_or_after_each_call(now, monkeypatch, each):
     """Throughput waits twice a turn; latency also waits after each call."""
     waits, calls = [], []
+
+    def function():
+        calls.append(None)
+        now[0] += 1e-3
+
+    monkeypatch.setattr(loop, "monotonic", lambda: now[0])
     monkeypatch.setattr(loop.devices, "waiter", lambda device: lambda: waits.append(device))
-    timed = of(lambda: calls.append(None), device="cuda", each_waited_for=each)
+    timed = of(function, device="cuda", each_waited_for=each)
     waits.clear()
     calls.clear()
     timed.seconds(100)

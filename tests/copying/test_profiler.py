@@ -55,13 +55,13 @@ def test_no_call_is_specialised_while_it_is_counted(tmp_path):
 
 
 @pytest.mark.weekly
-def test_counts_and_functions_are_measured_by_one_command(checkout):
+def test_counts_and_functions_are_measured_by_one_command(workshop):
     """In two runs of valgrind."""
     variables = {instruction_count.ONLY: WITH_GRAD}
-    done = checkout.run("tensorcopy", "measure", "--interpreter", "same", "--machine", "counted", "--bench", COUNTED, **variables)
+    done = workshop.run("tensorcopy", "measure", "--interpreter", "same", "--history", "counted", "--bench", COUNTED, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "functions of 1 release counted" in done.stdout
-    (result,) = [result for result in reader.load_results(checkout.root / "results").results if result.machine == "counted"]
+    (result,) = [result for result in reader.load_results(workshop.root / "results").results if result.history == "counted"]
     counts = {tuple(value for _, value in case.parameters): count for case, count in result.counts.items() if case.suite == INSTRUCTIONS}
     assert len(counts) == 4
     assert counts["clone_detach", "16", "True"] > 1.2 * counts["detach_clone", "16", "True"]

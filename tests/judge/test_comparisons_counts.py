@@ -1,17 +1,15 @@
 """Exact counts stand beside the times, and decide no verdict on one."""
 
-from dataclasses import replace
-
 import pytest
 
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.results.cases import counted_case
-from tests.conftest import NEW, OLD, measured
+from tests import launch_files
 from tests.launch_files import case
 
 BY_SIZE = "instructions.BySize.track_instructions"
-COUNTED, TIMED = case(f"{BY_SIZE} clone_detach 16 False"), case("copies.BySize.time_copy clone_detach 16")
+TIMED = case("copies.BySize.time_copy clone_detach 16")
 
 
 @pytest.mark.parametrize(
@@ -30,10 +28,12 @@ def test_the_count_of_a_timed_case_has_the_same_method_and_tensor(timed, counted
     assert counted_case(case(timed)) == (case(counted) if counted else None)
 
 
-def test_repeated_counts_give_the_repeatability():
+def test_repeated_counts_give_the_repeatability(tmp_path):
     """Beside the smallest of them: a disturbance only adds to a count."""
-    before = replace(measured(OLD, {("clone_detach", 16): 1e-6}), count_repeats={COUNTED: (10_100.0, 10_000.0)})
-    after = replace(measured(NEW, {("clone_detach", 16): 1e-6}), count_repeats={COUNTED: (10_150.0, 10_160.0)})
+    launch_files.write(tmp_path, {"copies.BySize.time_copy clone_detach 16": {"2.14.1": 1.0, "2.15.0": 1.0}})
+    for release, counts in (("2.14.1", [10_100, 10_000]), ("2.15.0", [10_150, 10_160])):
+        launch_files.write_counts(tmp_path, release, {f"{BY_SIZE} clone_detach 16 False": counts})
+    before, after = launch_files.load(tmp_path, "2.14.1", "2.15.0")
     change = comparisons.judged(Question(before, after))[TIMED].count
     assert (change.before, change.after) == (10_000, 10_150)
     assert change.repeatability == pytest.approx(0.01)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -18,12 +19,12 @@ CASES = [f"copies.BySize.time_copy {method} {numel}" for method in METHODS for n
 NOISE = 0.01  # of a side's layout in a launch
 
 
-@pytest.fixture
-def checkout(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
     """Seven releases that do not differ, in twelve launches; slowdowns of known size, quiet and beside others."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "docs").mkdir()
-    launch_files.write(tmp_path / "results", {case: dict.fromkeys(RELEASES, 5.0) for case in CASES}, noise=NOISE)
+    folder = tmp_path_factory.mktemp("written")
+    (folder / "docs").mkdir()
+    launch_files.write(folder / "results", {case: dict.fromkeys(RELEASES, 5.0) for case in CASES}, noise=NOISE)
     for name, experiment in accuracy.EXPERIMENTS.items():
         sides = {
             f"{'2.14.1' if side == accuracy.BEFORE else '2.15.0'}#{side}".rstrip("#"): 5.0 * (1 + share)
@@ -31,8 +32,15 @@ def checkout(tmp_path, monkeypatch):
         }
         cases = CASES[:6] if name == "now" else CASES
         options = {"launches": 40 if name == "now" else 12, "noise": 2 * NOISE if name == "busy" else NOISE}
-        launch_files.write(tmp_path / accuracy.FOLDER, dict.fromkeys(cases, sides), machine=name, **options)
-    return tmp_path
+        launch_files.write(folder / accuracy.FOLDER, dict.fromkeys(cases, sides), machine=name, **options)
+    return folder
+
+
+@pytest.fixture
+def checkout(written, monkeypatch):
+    """The folder of these launches as the current one."""
+    monkeypatch.chdir(written)
+    return written
 
 
 def report(checkout):
@@ -77,39 +85,41 @@ def test_a_missed_goal_is_named():
     assert accuracy.at_least(6 / 6, 0.9) == ("≥ 90 %", False)
 
 
-def test_a_judge_that_always_alarms_is_exposed(checkout, monkeypatch):
-    """It tells every slowdown, and is wrong wherever nothing changed."""
+@pytest.fixture
+def judging(monkeypatch):
+    """A function that lets the judge change each of its changes."""
     judge = paired.judge
 
-    def alarm(differences, **options):
-        return {case: replace(change, verdict=Verdict.SLOWER) for case, change in judge(differences, **options).items()}
+    def by(spoiled):
+        monkeypatch.setattr(
+            paired, "judge", lambda *given, **options: {case: spoiled(each) for case, each in judge(*given, **options).items()}
+        )
+        comparisons.judged.cache_clear()
 
-    monkeypatch.setattr(paired, "judge", alarm)
+    yield by
     comparisons.judged.cache_clear()
+
+
+def test_a_judge_that_always_alarms_is_exposed(checkout, judging):
+    """It tells every slowdown, and is wrong wherever nothing changed."""
+    judging(lambda change: replace(change, verdict=Verdict.SLOWER))
     rows = report(checkout)
-    comparisons.judged.cache_clear()
     assert figures(rows, "planted +5 %") == [100]
     assert figures(rows, "other launches: comparisons with a false alarm") == [100]
     assert figures(rows, "twin in the same") == [len(CASES)]
 
 
-def test_intervals_that_are_too_narrow_are_exposed(checkout, monkeypatch):
+def test_intervals_that_are_too_narrow_are_exposed(checkout, judging):
     """They cover less than they promise, in the same launches, in others and on another occasion."""
-    judge = paired.judge
-
-    def narrowed(differences, **options):
-        changes = judge(differences, **options)
-        return {case: replace(each, interval=tuple((each.ratio * end) ** 0.5 for end in each.interval)) for case, each in changes.items()}
-
-    monkeypatch.setattr(paired, "judge", narrowed)
-    comparisons.judged.cache_clear()
+    judging(lambda change: replace(change, interval=tuple((change.ratio * end) ** 0.5 for end in change.interval)))
     rows = report(checkout)
-    comparisons.judged.cache_clear()
     assert all(figures(rows, name)[0] < 90 for name in ("that cover 0", "joint 95 % interval", "cover the truth"))
 
 
-def test_launches_of_another_processor_are_refused(checkout):
+def test_launches_of_another_processor_are_refused(written, tmp_path, monkeypatch):
     """Slowdowns that were planted elsewhere say nothing of the history."""
-    launch_files.write(checkout / accuracy.FOLDER, {CASES[0]: {"2.15.0": 5.0, "2.15.0#twin": 5.0}}, machine="elsewhere", cpu="Another")
+    folder = shutil.copytree(written, tmp_path / "copy")
+    monkeypatch.chdir(folder)
+    launch_files.write(folder / accuracy.FOLDER, {CASES[0]: {"2.15.0": 5.0, "2.15.0#twin": 5.0}}, machine="elsewhere", cpu="Another")
     with pytest.raises(TensorcopyError, match="of another processor than the history"):
         accuracy.main(["report"])

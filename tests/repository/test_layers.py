@@ -87,17 +87,11 @@ def test_a_name_is_that_of_one_class_and_of_one_module():
     assert {name for counts in (modules, classes) for name, count in counts.items() if count > 1} == SHARED
 
 
-def test_a_time_goes_the_way_that_the_architecture_page_names():
-    """It passes at most 14 modules from the loop to a page, 19 with its verdict; from the launch file on, none imports a later one."""
+def test_the_modules_that_the_architecture_page_names_are_there():
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    way = text[text.index("A time and its verdict pass") : text.index("The package has two halves")]
-    steps = [re.findall(r"`(\w+(?:/\w+)+)`", step) for step in re.split(r"^\d\. ", way, flags=re.MULTILINE)[1:]]
-    measured, stored, judged, shown = [[f"tensorcopy.{name.replace('/', '.')}" for name in step] for step in steps]
-    assert [name for name in (*measured, *stored, *judged, *shown) if name not in MODULES] == []
-    assert 10 <= len([*measured, *stored, *shown]) <= 14
-    assert len([*measured, *stored, *judged, *shown]) <= 19
-    later = [*stored, *judged, *shown]
-    assert [(name, each) for place, name in enumerate(later) for each in imported_modules(MODULES[name]) & {*later[place:]}] == []
+    named = {f"tensorcopy.{name.replace('/', '.')}" for name in re.findall(r"`(\w+(?:/\w+)+)`", text)}
+    assert len(named) > 10
+    assert named - MODULES.keys() == set()
 
 
 def test_no_module_imports_itself_through_others():
@@ -168,11 +162,3 @@ def test_texts_name_modules_that_exist():
     places = {".".join(path.with_suffix("").parts[-2:]) for path in MODULES.values()} | {"copying.inside", "copying.pages"}
     texts = {path.name: path.read_text(encoding="utf-8") for path in MODULES.values()}
     assert {(file, name) for file, text in texts.items() for name in named.findall(text) if name not in places} == set()
-
-
-def test_each_folder_of_tests_is_one_of_the_package():
-    """Or has what passes through several, the suites, or the repository itself; a few tests are of modules beside the folders."""
-    folders = {path.parent.relative_to(ROOT / "tests").as_posix() for path in (ROOT / "tests").rglob("test_*.py")}
-    assert folders - {*FOLDERS} == {".", "benchmarks", "browser", "repository", "whole"}
-    top = [path.stem.removeprefix("test_") for path in (ROOT / "tests").glob("test_*.py")]
-    assert [name for name in top if f"tensorcopy.{name}" not in MODULES] == []

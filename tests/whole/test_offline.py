@@ -17,7 +17,7 @@ pytestmark = pytest.mark.weekly
 GUIDE = (ROOT / "docs" / "gpu-runner.md").read_text(encoding="utf-8")
 COLLECT = '-m pip wheel --wheel-dir wheels ".[dashboard]" hatchling editables'
 INSTALL = '-m pip install --no-index --find-links wheels --editable ".[dashboard]"'
-MEASURE = ("--machine", "h200", "--launches", "1", "--bench", r"copies.BySize.*'detach_clone', 1024")
+MEASURE = ("--history", "h200", "--launches", "1", "--bench", r"copies.BySize.*'detach_clone', 1024")
 NOWHERE = "http://127.0.0.1:9"
 OFFLINE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "PIP_INDEX_URL", "UV_INDEX_URL"), NOWHERE)
 
@@ -78,4 +78,4 @@ def test_a_machine_without_a_network_measures_its_torch(machine):
     assert measured.returncode == 0, measured.stdout + measured.stderr
     published = run(checkout, str(programs / "asv"), "publish")
     assert published.returncode == 0, published.stdout + published.stderr
-    assert (checkout.root / "site" / "data" / "h200" / "cpu" / "detach_clone.json").exists()
+    assert (checkout.root / "site" / "data" / "cpu" / "detach_clone.json").exists()

@@ -51,6 +51,7 @@ def test_any_other_command_names_the_extra_it_needs():
         assert f"tensorcopy[{extra}]" in errors.splitlines()[-1], command
 
 
+@pytest.mark.slow
 def test_the_repository_follows_the_guide_of_scientific_python():
     """Except for the rules that pyproject.toml ignores, each with its reason."""
     done = subprocess.run([sys.executable, "-m", "repo_review", str(ROOT)], capture_output=True, text=True, check=False)

