@@ -6,7 +6,6 @@ from tensorcopy.worker.devices import ACCELERATORS
 
 from .cases import NUMELS, ON_DEVICE, Suite, case
 
-
 BY_SIZE = [*COPIES, "clone"]  # which is recommended where the graph is kept
 
 

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
@@ -84,8 +84,8 @@ def _shipped_results_stay_loaded() -> Generator[None, None, None]:
     """In each test process; the folders of tests would push them out of the cache, and loading them takes a second and more."""
     usual, shipped = reader._load, lru_cache(reader._load.__wrapped__)
 
-    def loaded(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
-        return (shipped if directory.resolve() == ROOT / "results" else usual)(directory, state, releases)
+    def loaded(directory: Path, *key: Any) -> Results:
+        return (shipped if directory.resolve() == ROOT / "results" else usual)(directory, *key)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "_load", loaded)
@@ -207,7 +207,7 @@ def gpu(request: pytest.FixtureRequest) -> Gpu:
 @pytest.fixture(scope="session")
 def shipped_results() -> Results:
     """The shipped results, read once in each test process, without those that this checkout has measured. No test changes them."""
-    loaded = reader.load_results(ROOT / "results")
+    loaded = reader.load_results(ROOT / "results", shipped())
     shipped_names = (SHIPPED.name, f"{SHIPPED.name}-py3.9", SHIPPED_GPU.name)
     return replace(loaded, histories=tuple(history for history in loaded.histories if history.name in shipped_names))
 
@@ -359,7 +359,7 @@ def measured(
     cases = {}
     for method, numel in times:
         suite = "conversions.BySize.time_conversion" if "numpy" in method else "copies.BySize.time_copy"
-        cases[Case(suite, (("method", method), ("numel", str(numel))))] = len(cases)
+        cases[Case(launch_files.spec_of(suite), (("method", method), ("numel", str(numel))))] = len(cases)
     starts = tuple(f"2026-11-21T0{number}:00:00+00:00" for number in range(len(LAYOUTS)))
     logs = np.array([[[log(time) + np.roll(LAYOUTS, number)[each] for number, time in enumerate(times.values())]] for each in range(8)])
     column = Column(Effects(starts, {(release.sha, f"py{python}-cuda", ""): 0}, cases, logs), 0)

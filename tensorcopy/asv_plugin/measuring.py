@@ -166,7 +166,7 @@ def _environments(options: Namespace, paths: Paths) -> tuple[list[str], list[str
 def _chosen(repo: TorchReleases, options: Namespace, paths: Paths) -> tuple[list[Side], bool]:
     """Return what asv's range means: releases, or commits under the newest torch; and whether in interpreters. Raises TensorcopyError."""
     pythons, interpreters = _environments(options, paths)
-    loaded = reader.load_results(paths.results, repo.campaign.releases)
+    loaded = reader.load_results(paths.results, repo.campaign)
     own = measuring.own_histories(loaded, commands.history(options), [own_processor()])
     measured = {result.sha for history in own for result in history.results if result.timings}
     named, found = options.range, list[Release | str]()

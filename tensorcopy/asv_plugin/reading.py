@@ -53,14 +53,14 @@ def compare(conf: Any, options: Namespace) -> int:
     require_one_kind(before, after, names)
     device, command = settings.from_environment().device or "", f"asv compare {' '.join(names)}"
     if isinstance(before, Release) and isinstance(after, Release):
-        loaded = reader.load_results(paths.results, repo.campaign.releases)
+        loaded = reader.load_results(paths.results, repo.campaign)
         pair = select.pair(before.version, after.version, loaded, repo.campaign.releases, options.machine or "", device, command=command)
         asked, labels, device = (pair.before, pair.after), None, pair.device
     else:
         if not sides.differ(str(before), str(after), repo.campaign):
             log.info(f"no file that is measured differs between {str(before)[:8]} and {str(after)[:8]}")
             return 0
-        loaded = reader.load_results(measuring.revisions_folder(paths), repo.campaign.releases)
+        loaded = reader.load_results(measuring.revisions_folder(paths), repo.campaign)
         asked, labels = _of_commits(str(before), str(after), loaded.results, names), names
     for problem in loaded.problems:
         log.warning(str(problem))
@@ -120,12 +120,12 @@ def find(conf: Any, options: Namespace) -> int:
     if len({*releases}) < 2:
         following = f"asv find v2.8.0..v2.15.0 {options.bench}"
         raise TensorcopyError("nothing to search", got=options.range, allowed="A..B of two releases, B later than A", next=following)
-    loaded, command = reader.load_results(paths.results, repo.campaign.releases), f"tensorcopy measure {options.range}"
+    loaded, command = reader.load_results(paths.results, repo.campaign), f"tensorcopy measure {options.range}"
     ends = releases[0].version, releases[-1].version
     pair = select.pair(*ends, loaded, repo.campaign.releases, commands.history(options), command=command)
     (history,) = (each for each in loaded.histories if pair.after in each.results)
     left = [each for each in history.results if each.release in releases]
-    names, sign = projection.names(history.launches), -1 if options.invert else 1
+    names, sign = projection.names(history), -1 if options.invert else 1
 
     def size(before: Result, after: Result, case: Case) -> float:
         change = between(before, after).changes.get(case)
@@ -159,7 +159,7 @@ def find(conf: Any, options: Namespace) -> int:
 def show(conf: Any, options: Namespace) -> int:
     """Let `asv show` read a projection of the launches of releases and git revisions, and log a warning for each that cannot be read."""
     repo, paths = TorchReleases(), configuration.paths(vars(conf))
-    loaded = [reader.load_results(folder, repo.campaign.releases) for folder in (paths.results, measuring.revisions_folder(paths))]
+    loaded = [reader.load_results(folder, repo.campaign) for folder in (paths.results, measuring.revisions_folder(paths))]
     for problem in (problem for each in loaded for problem in each.problems):
         log.warning(str(problem))
     _show(conf, options, [history for each in loaded for history in each.histories])

@@ -154,7 +154,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
     if options.now:
         return _measured_now(options)
     own, sides = campaign(), (options.before, options.after)
-    loaded = reader.load_results(results_folder(), own.releases)
+    loaded = reader.load_results(results_folder(), own)
     try:
         unit = "" if options.metric == "time" else options.metric
         command = shlex.join(["tensorcopy", "compare", *sides, *(["--metric", unit] if unit else [])])
@@ -233,7 +233,7 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     if options.fail_on and not options.open:
         raise TensorcopyError("--fail-on needs --open", got="--fail-on alone", allowed="--open --fail-on slower", next="add --open")
     own = campaign()
-    loaded = reader.load_results(results_folder(), own.releases)
+    loaded = reader.load_results(results_folder(), own)
     print_warnings(own.rules.unmatched(loaded.cases))
     problems = loaded.concerning(options.history)
     print_errors(problems)

@@ -156,7 +156,7 @@ def _measured(history: str, own: Campaign, paths: Paths) -> list[Any]:
     from tensorcopy.results import reader
     from tensorcopy.worker.hardware import own_processor
 
-    loaded = reader.load_results(paths.results, own.releases)
+    loaded = reader.load_results(paths.results, own)
     return [result for each in run.own_histories(loaded, history, [own_processor()]) for result in each.results]
 
 
@@ -233,7 +233,7 @@ def _dashboard(options: argparse.Namespace, console: Console) -> int:
         report_progress(0.8, "publishing the site")
         _publish(own, paths, next((each.name for each in outcome.histories), ""))
     code = print_outcome(outcome, console)
-    code = print_errors(reader.load_results(paths.results, own.releases).problems) or code
+    code = print_errors(reader.load_results(paths.results, own).problems) or code
     say(_next_of_dashboard(chosen, own))
     say(f"The page: {paths.html / 'index.html'}")
     if not options.no_serve:
@@ -287,7 +287,7 @@ def _publish(own: Campaign, paths: Paths, history: str) -> None:
         assert process.stdout is not None
         lines = process.stdout.read().split("\n")
     # exit code 2 is also that of a site without what cannot be read
-    loaded = reader.load_results(paths.results, own.releases)
+    loaded = reader.load_results(paths.results, own)
     is_whole = process.returncode == 0 or (process.returncode == 2 and build.unreadable(loaded))
     if not (is_whole and (paths.html / "index.html").is_file()):
         raise TensorcopyError(

@@ -34,7 +34,7 @@ def _why(options: argparse.Namespace, console: Console) -> int:
 
     own = campaign()
     sides, command = (options.before, options.after), shlex.join(["tensorcopy", "why", options.case, options.before, options.after])
-    loaded = reader.load_results(results_folder(), own.releases)
+    loaded = reader.load_results(results_folder(), own)
     pair = select.pair(*sides, loaded, own.releases, options.history, options.device, command=command)
     report = causes.of_pair(pair, options.case, own.rules)
     print_errors(pair.problems)

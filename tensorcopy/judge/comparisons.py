@@ -18,7 +18,7 @@ from tensorcopy.campaign import NO_RULES, VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import paired
 from tensorcopy.judge.paired import MARGIN, Change, Reason, Verdict
-from tensorcopy.results import effects, suite_specs
+from tensorcopy.results import effects
 from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.effects import Difference
 from tensorcopy.results.kinds import spread
@@ -241,9 +241,7 @@ def _incomparable(before: Result, after: Result, case: Case) -> Change | None:
 class Mean:
     """The geometric mean of the times of some cases, and its change."""
 
-    module: str  # of their suites: "copies"
-    device: str
-    cases: tuple[Case, ...]
+    cases: tuple[Case, ...]  # of the suites of a module on one device
     change: Change
 
 
@@ -262,9 +260,9 @@ def group_means(comparison: Comparison) -> list[Mean]:
     for device in dict.fromkeys(device for _, device in measured):
         of_device = {key: difference for key, difference in measured.items() if key[1] == device}
         changes |= paired.judge(of_device, margin=question.smallest)
-    means = [Mean(*key, tuple(several[key]), change) for key, change in changes.items() if change.interval]
-    order = [*suite_specs.sections()]
-    return sorted((mean for mean in means if comparison.changes.keys() >= {*mean.cases}), key=lambda mean: order.index(mean.module))
+    means = [Mean(tuple(several[key]), change) for key, change in changes.items() if change.interval]
+    shown = [mean for mean in means if comparison.changes.keys() >= {*mean.cases}]
+    return sorted(shown, key=lambda mean: min(case.spec.place for case in mean.cases))
 
 
 def kind(case: Case) -> tuple[str, int]:

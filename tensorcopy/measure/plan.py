@@ -14,8 +14,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.launch import Benchmark, Suites
 from tensorcopy.measure.sides import Side
 from tensorcopy.numbers import counted
-from tensorcopy.results import suite_specs
-from tensorcopy.results.cases import Case, cases_of, names_of, some
+from tensorcopy.results.cases import names_of, some
 from tensorcopy.results.launches import Launch, Place, builds
 from tensorcopy.worker.devices import ACCELERATORS
 
@@ -98,11 +97,10 @@ def wanted(request: Request, suites: Suites, devices: Collection[str]) -> dict[s
     named = re.compile(rf"'({'|'.join(absent)})'" if absent else "(?!)")  # by any parameter
     pattern, chosen = re.compile(request.selection), dict[str, Benchmark]()
     for name, suite in suites.items():
-        cases = cases_of_benchmark(suite)
         own = {
             text: index
-            for index, (text, case) in enumerate(zip(suite.names, cases))
-            if (suite.timed or is_counted(request, name))
+            for index, (text, case) in enumerate(zip(suite.names, suite.cases))
+            if (suite.timed or is_counted(request, suite))
             and case.device not in absent
             and not named.search(text)
             and request.device in ("", case.device)
@@ -112,7 +110,7 @@ def wanted(request: Request, suites: Suites, devices: Collection[str]) -> dict[s
         if own:
             chosen[name] = replace(suite, selected=own)
     if not chosen:
-        names = sorted(name for name in suites if not suite_specs.find(name).newest)
+        names = sorted(name for name, suite in suites.items() if not suite.spec.newest)
         got = f"no {'case' if request.values else 'timed case'} that matches {request.case or request.selection!r}"
         got += f" on {request.device}" if request.device else ""
         allowed = f"a regular expression on names such as {', '.join(names[:NAMED]) or 'none'}"
@@ -120,27 +118,21 @@ def wanted(request: Request, suites: Suites, devices: Collection[str]) -> dict[s
     return chosen
 
 
-def cases_of_benchmark(suite: Benchmark) -> Sequence[Case]:
-    """Return the cases of a benchmark, in asv's order."""
-    tracked = "" if suite.timed or suite_specs.find(suite.name).shipped else suite.unit or "unit"
-    return cases_of(suite.name, tuple(suite.param_names), tuple(map(tuple, suite.params)), tracked)
-
-
 def of_history(suites: Suites) -> dict[str, Benchmark]:
     """Return the suites that are timed with every release."""
-    return {name: suite for name, suite in suites.items() if suite.timed and not suite_specs.find(name).newest}
+    return {name: suite for name, suite in suites.items() if suite.timed and not suite.spec.newest}
 
 
 def of_newest(suites: Suites) -> dict[str, Benchmark]:
     """Return the suites that are timed with the newest release only."""
-    return {name: suite for name, suite in suites.items() if suite.timed and suite_specs.find(name).newest}
+    return {name: suite for name, suite in suites.items() if suite.timed and suite.spec.newest}
 
 
-def is_counted(request: Request, name: str) -> bool:
+def is_counted(request: Request, suite: Benchmark) -> bool:
     """Return whether a request counts the values of a suite: exact ones, or such as vary from launch to launch."""
-    if not suite_specs.find(name).shipped:
+    if not suite.spec.shipped:
         return request.values
-    return request.counts is not None and bool(re.search(request.counts, name))
+    return request.counts is not None and bool(re.search(request.counts, suite.name))
 
 
 def told(launch: Launch, suites: Suites, opened: Mapping[Place, Mapping[str, Any]]) -> set[tuple[Place, str]]:
@@ -158,7 +150,7 @@ def told(launch: Launch, suites: Suites, opened: Mapping[Place, Mapping[str, Any
             continue
         there = {text: str(index) for index, text in enumerate(names_of(name, stored.params))}
         for number, side in enumerate(launch.sides):
-            now = opened.get(side.place) if suite_specs.find(name).packages else None
+            now = opened.get(side.place)
             if now is not None and builds(now) != builds(launch.provenance_of(number)):
                 continue
             numbers = range(len(launch.sides)) if side.revision else [number]
@@ -234,9 +226,9 @@ def name_of(sides: Sequence[Side], reference: Side | None) -> str:
 def seconds_of(task: Task, suites: Suites) -> float:
     """Return about how long the launches of a task take, on one core."""
     total = 0.0
-    for name, suite in suites.items():
-        own = not suite_specs.find(name).shipped
-        for text, _, nbytes in suite.parameters():
+    for suite in suites.values():
+        own = not suite.spec.shipped
+        for text, _, nbytes in suite.sizes():
             number = max((task.left.get((side.place, text), 0) for side in task.sides), default=0)
             each = OWN_FORK_SECONDS if own else CASE_SECONDS + BYTE_SECONDS * nbytes
             total += number * (COUNT_SECONDS if not suite.timed else each)
@@ -246,7 +238,7 @@ def seconds_of(task: Task, suites: Suites) -> float:
 def minutes(seconds: float, suites: Suites) -> str:
     """Return about how long something takes in words: of another's suites the least, since their setup and calls may take minutes."""
     number = max(1, round(seconds / 60))
-    cases = sum(len(suite.selected) for name, suite in suites.items() if not suite_specs.find(name).shipped)
+    cases = sum(len(suite.selected) for suite in suites.values() if not suite.spec.shipped)
     return f"at least {number} min for {counted(cases, 'case')}, more where setup or a call is slow" if cases else f"about {number} min"
 
 

@@ -34,11 +34,12 @@ from tensorcopy.measure.process import SideFailed, shuffled, usable_cores
 from tensorcopy.measure.sides import Opened, Side
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters
-from tensorcopy.results import function_profiles, histories, launches, reader, suite_specs
+from tensorcopy.results import function_profiles, histories, launches, reader
 from tensorcopy.results.cases import Case, some
 from tensorcopy.results.histories import History
 from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.result import Result
+from tensorcopy.results.suite_specs import INSTRUCTIONS
 from tensorcopy.worker import hardware
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
@@ -104,8 +105,9 @@ class _Run:
 
     def own(self) -> list[History]:
         """Return the histories to which launches of this run can belong: the one of a name, or those of this processor."""
-        processors = {hardware.processor(str(of["cpu"]), of["hardware"]) for of in self.provenances().values()} or {hardware.own_processor()}
-        return own_histories(reader.load_results(self.results, self.campaign.releases), self.request.history, processors)
+        processors = {hardware.processor(str(of["cpu"]), of["hardware"]) for of in self.provenances().values()}
+        loaded = reader.load_results(self.results, self.campaign)
+        return own_histories(loaded, self.request.history, processors or {hardware.own_processor()})
 
     def stored(self, kind: str) -> list[Launch]:
         """Return the launches of a kind in these histories; those that cannot be read have no part in a plan."""
@@ -275,7 +277,7 @@ def _tasks(of: _Run, divided: Sequence[Sequence[Side]], cases: Collection[Case] 
         left = plan.missing(request, [last], alone, there, request.launches)
         tasks.append(Task("times", beside, left, f"{plan.name_of(beside, reference)}, sizes of the newest alone"))
     counting = {name: suite for name, suite in suites.items() if not suite.timed}
-    exact = {name: suite for name, suite in counting.items() if suite_specs.find(name).shipped}
+    exact = {name: suite for name, suite in counting.items() if suite.spec.shipped}
     varying = {name: suite for name, suite in counting.items() if name not in exact}
     there = plan.counts(of.stored("counts"), counting, opened)
     for side in dict.fromkeys(side for group in divided for side in group if side in request.sides):
@@ -289,8 +291,7 @@ def _tasks(of: _Run, divided: Sequence[Sequence[Side]], cases: Collection[Case] 
 
 def _only(suite: Benchmark, cases: Collection[Case]) -> dict[str, int]:
     """Return the selected cases of a benchmark that are among some."""
-    of_suite = plan.cases_of_benchmark(suite)
-    return {text: index for text, index in suite.selected.items() if of_suite[index] in cases}
+    return {text: index for text, index in suite.selected.items() if suite.cases[index] in cases}
 
 
 def _take_batch(of: _Run, divided: Sequence[Sequence[Side]], parallel: int) -> None:
@@ -446,7 +447,7 @@ def is_wide(case: Case, change: Change, half: float | None) -> bool:
 
 def _take_functions(of: _Run, able: Sequence[Side]) -> None:
     """Count the functions of each release whose instructions were counted, and that has none; write a file of each."""
-    profiled = {name for name in of.suites if suite_specs.find(name).metric == suite_specs.INSTRUCTIONS}
+    profiled = {name for name, suite in of.suites.items() if suite.spec.metric == INSTRUCTIONS}
     counted_places = {side.place for each in of.stored("counts") if profiled & each.suites.keys() for side in each.sides}
     lacking = []
     for side in able:
@@ -510,7 +511,7 @@ def compared(request: Request, campaign: Campaign, paths: Paths, margin: float |
 
     margin : see `Question`. Raises TensorcopyError for a damaged file where one has no result.
     """
-    loaded = reader.load_results(request.folder or paths.results, campaign.releases)
+    loaded = reader.load_results(request.folder or paths.results, campaign)
     processors = {hardware.own_processor()} if not request.history else ()
     own = own_histories(loaded, request.history, processors)
     by_place = {result.place: result for history in own for result in history.results}

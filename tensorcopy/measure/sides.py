@@ -122,7 +122,7 @@ def opened(side: Side, own: Campaign, paths: Paths, needs: str = "") -> Opened:
     # as a file: Python would compile a link to it in each process anew, and a folder that holds it holds more
     variables |= {BINDINGS: str(interpreters.file_of("pynvml"))}
     variables |= dict.fromkeys(interpreters.SEARCH_PATHS, interpreters.search_path(folders, python))
-    program = Program(side.place, python, suites, variables)
+    program = Program(side.place, python, suites, variables, specs=campaign.specs)
     with started([program], draws_pages=False) as (process,):
         report = _probed(process, side, "tensorcopy.worker.provenance", *campaign.observers)
         provenance = dict(report["provenance"])

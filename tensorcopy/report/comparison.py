@@ -19,7 +19,7 @@ from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import JOINED, PAIRED, points
 from tensorcopy.results.kinds import COUNT, KINDS, TRACKED
 from tensorcopy.results.result import Result
-from tensorcopy.results.suite_specs import INSTRUCTIONS, sections
+from tensorcopy.results.suite_specs import INSTRUCTIONS
 
 SIGNS = dict(zip(Verdict, "▲▼=?△▽△▽="))
 KNOWN, FAILS = "▴", "✗"  # of a slowdown that is no alarm, since it is accepted or back to an earlier level, and of a case that fails now
@@ -149,7 +149,7 @@ def report(comparison: Comparison) -> Report:
     }
     rows = grouped(ComparedCase(names[case], change, case, is_back=case in comparison.back) for case, change in comparison.changes.items())
     means = [
-        ComparedCase(f"{sections()[mean.module].lower()}, {counted(len(mean.cases), 'case')}", mean.change, is_mean=True)
+        ComparedCase(f"{mean.cases[0].spec.title.lower()}, {counted(len(mean.cases), 'case')}", mean.change, is_mean=True)
         for mean in comparisons.group_means(comparison)
     ]
     changes = [row.change for row in rows]

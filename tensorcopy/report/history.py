@@ -20,7 +20,7 @@ from tensorcopy.report.table import Report, ReportColumn, ReportSection, common
 from tensorcopy.results.cases import Case
 from tensorcopy.results.kinds import TRACKED, spread
 from tensorcopy.results.result import Result
-from tensorcopy.results.suite_specs import SECONDS, baselines
+from tensorcopy.results.suite_specs import SECONDS
 
 BAR = 12  # columns
 TITLES = {
@@ -157,7 +157,7 @@ def unseen(every: Sequence[Standing]) -> list[str]:
     compared = {case: change for case, change in changes.items() if change}
     seen = [f"{percent(size, 1)} ({name} elements)" for name, size in comparisons.sensitivity(compared).items() if name]
     unknown = sum(change.verdict is Verdict.UNKNOWN and not change.likely for change in compared.values())
-    memcpy = sum(case.suite in baselines() for case in changes)
+    memcpy = sum(case.spec.is_baseline for case in changes)
     of = f"of {counted(len(every), 'case')}"
     told = f"{unknown} {of} could not be decided against the release before; {memcpy} are baselines, such as memcpy."
     return [noticed(each) for each in seen[:1]] + [told] * bool(unknown)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from tensorcopy.results.cases import Case, Cases, beside
+from tensorcopy.results.cases import Case, Cases
 from tensorcopy.results.launches import UNIT, Launch, Place
 
 LEVEL = 0.95  # of the interval of a time
@@ -181,7 +181,7 @@ def gathered(launches: Sequence[tuple[Launch, Cases]]) -> Effects:
             effects = np.array([row.effects for _, row in of_launch], dtype=float) / UNIT  # None becomes NaN
             logs[number][places] = effects.T + np.log([row.seconds for _, row in of_launch])
         for case in (case for case, row in of_launch if row.in_turns):
-            turns[number, cases[case]] = methods.setdefault(beside(case.suite, dict(case.parameters)), cases[case])
+            turns[number, cases[case]] = methods.setdefault(case.besides, cases[case])
     # alone in a launch, a side that met others in another says nothing about its part: it would only count as evidence
     measured = ~np.isnan(logs)
     together = measured & (measured.sum(axis=1) > 1)[:, None]

@@ -18,9 +18,10 @@ from msgspec import Meta, Struct
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import launches, suite_specs
+from tensorcopy.results import launches
 from tensorcopy.results.cases import DEFAULTS, Case, counted_case
 from tensorcopy.results.result import Result
+from tensorcopy.results.suite_specs import INSTRUCTIONS
 
 ENDING = ".functions.json.xz"
 VERSION = 2
@@ -94,7 +95,7 @@ class Profiles(Struct, frozen=True, forbid_unknown_fields=True, eq=False):
 
 def name_of(case: Case) -> str:
     """Return the name under which a timed or counted case is profiled; "" for none."""
-    counted = case if case.spec.metric == suite_specs.INSTRUCTIONS else counted_case(case)
+    counted = case if case.spec.metric == INSTRUCTIONS else counted_case(case)
     if counted is None:
         return ""
     values = {**DEFAULTS, **dict(counted.parameters)}

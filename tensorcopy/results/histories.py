@@ -21,6 +21,7 @@ from msgspec import Meta, Struct
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.results.cases import Cases
 from tensorcopy.results.launches import FileProblem, Launch, Name, displayed
 from tensorcopy.results.result import Result
 from tensorcopy.worker import hardware
@@ -63,6 +64,7 @@ class History:
     conditions: Conditions
     results: tuple[Result, ...]  # in order of release
     launches: tuple[Launch, ...]  # in order of their starts, also those that are links only
+    cases: Cases  # of each suite in its newest form
 
     @property
     def name(self) -> str:

@@ -27,14 +27,12 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError, of_os_error
-from tensorcopy.results import suite_specs
 from tensorcopy.worker.nvidia import driver_version
 
 VERSION = 2  # of the format: a file of a newer one is refused, and kept
 LARGEST = 4 * 2**20  # bytes; a launch of all releases and cases has 100 kB
 ROOM = 2**20  # bytes that are free before a launch: ten times the 100 kB
 MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
-TIMED = ("time", "timeraw")  # types of asv's benchmarks; of all others a launch of counts has the value
 UNIT = 1e4  # effects are whole ten-thousandths of a log ratio
 OTHER_VERSION = "in another version of the benchmark"  # why a side skips a case: its values cannot be compared
 ALL = "*"  # in place of a side's number: every side
@@ -216,7 +214,7 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
     def form(self, name: str) -> Hashable:
         """Return what must be equal for values of a suite to be compared: its version and unit, and the builds of a user's packages."""
-        return (*self.suites[name].form, *(builds(self.provenance).items() if suite_specs.find(name).packages else ()))
+        return (*self.suites[name].form, *builds(self.provenance).items())
 
 
 def builds(provenance: Mapping[str, Any]) -> dict[str, str]:

@@ -14,15 +14,16 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from tensorcopy import files
+from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results import effects, histories, launches
-from tensorcopy.results.cases import Case, Cases, stored_cases
+from tensorcopy.results.cases import Case, Cases, cases_of
 from tensorcopy.results.effects import Column
 from tensorcopy.results.histories import Conditions, History
 from tensorcopy.results.launches import FileProblem, Launch, Place
 from tensorcopy.results.result import Result
+from tensorcopy.results.suite_specs import SuiteTable
 
 DOCUMENT = r"(?i)\.(md|rst|txt|json|html|csv)$|^(readme|license)$"  # what may stand beside the folders of histories
 
@@ -56,15 +57,13 @@ class Results:
         return tuple(each for each in self.problems if not history or not isinstance(each, FileProblem) or each.path.parent.name == history)
 
 
-def load_results(directory: Path, releases: ReleaseIndex | None = None) -> Results:
-    """Return every result under `directory`, read once until a file comes, goes or changes.
-
-    releases : those that results can be of; by default the package's
+def load_results(directory: Path, campaign: Campaign) -> Results:
+    """Return every result of a campaign under `directory`, read once until a file comes, goes or changes.
 
     Raises nothing: a damaged file is a problem, and the others are read. Callers share the returned values and must not change them.
     """
     folder = directory.absolute()  # first: the state has paths, and a folder has one
-    return _load(folder, folder_state(folder), releases or release_table.load())
+    return _load(folder, folder_state(folder), campaign.releases, campaign.specs)
 
 
 def folder_state(directory: Path) -> Hashable:
@@ -95,7 +94,7 @@ def _unlisted(directory: Path) -> tuple[tuple[Path, str], ...]:
 
 
 @lru_cache(maxsize=4)
-def _load(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
+def _load(directory: Path, state: Hashable, releases: ReleaseIndex, specs: SuiteTable) -> Results:
     """Read the histories of a folder; `state` is the key of the cache."""
     problems: list[TensorcopyError] = []
     for folder, reason in _unlisted(directory):
@@ -116,7 +115,10 @@ def _load(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
             try:
                 launch = launches.read(path)
                 with launches.damage_named(path):
-                    cases = {name: stored_cases(name, suite) for name, suite in launch.suites.items()}
+                    cases = {
+                        name: cases_of(specs.spec(name, suite.type, suite.unit), suite.param_names, suite.params)
+                        for name, suite in launch.suites.items()
+                    }
                 unknown = _unknown_torch(path, launch, releases)
                 _require_alike(path, launch, conditions)
                 _require_new(path, launch, seen)
@@ -126,8 +128,7 @@ def _load(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
             problems += unknown
             members.append((launch, cases))
         members.sort(key=lambda each: each[0].id)
-        results = sorted(_results(folder, conditions, members, releases), key=lambda each: (each.release, each.revision))
-        read.append(History(folder, conditions, tuple(results), tuple(launch for launch, _ in members)))
+        read.append(_history(folder, conditions, members, releases))
     return Results(tuple(read), tuple(problems))
 
 
@@ -210,15 +211,16 @@ def _unknown_torch(path: Path, launch: Launch, releases: ReleaseIndex) -> list[T
     return problems
 
 
-def _results(folder: Path, conditions: Conditions, members: Sequence[tuple[Launch, Cases]], releases: ReleaseIndex) -> Iterator[Result]:
-    """Yield the releases of a history from its launches, in order; what a launch has of another form of a suite does not count."""
+def _history(folder: Path, conditions: Conditions, members: Sequence[tuple[Launch, Cases]], releases: ReleaseIndex) -> History:
+    """Return a history from its launches, in order; what a launch has of another form of a suite does not count."""
     forms = launches.newest_forms(launch for launch, _ in members)
-    members = [(each, {name: of for name, of in cases.items() if each.form(name) == forms[name]}) for each, cases in members]
+    of_form = [(each, {name: of for name, of in cases.items() if each.form(name) == forms[name]}) for each, cases in members]
     by_place: dict[Place, list[Member]] = {}
-    for launch, cases in members:
+    for launch, cases in of_form:
         for number, side in enumerate(launch.sides):
             by_place.setdefault(side.place, []).append((launch, cases, number))
-    timed = effects.gathered([each for each in members if each[0].kind == "times"])
+    timed = effects.gathered([each for each in of_form if each[0].kind == "times"])
+    results = []
     for place, of_side in by_place.items():
         (sha, environment, revision), release = place, releases.of(place[0])
         if environment != conditions.environment or release is None:
@@ -227,22 +229,27 @@ def _results(folder: Path, conditions: Conditions, members: Sequence[tuple[Launc
         last, _, side_number = ([each for each in of_side if each[0].kind == "times"] or of_side)[-1]
         failures, skips = _reasons(of_side)
         observed = next((launch for launch, _, _ in reversed(of_side) if launch.methods), None)
-        yield Result(
-            folder=folder,
-            sha=sha,
-            environment=environment,
-            release=release,
-            revision=revision,
-            timings=column.timings() if column else {},
-            count_repeats=_counts(of_side),
-            failures=failures,
-            skips=skips,
-            provenance=last.provenance_of(side_number),
-            methods=observed.methods if observed else {},
-            article=observed.article if observed else {},
-            column=column,
-            launches=tuple(launch.started for launch, _, _ in of_side),
+        results.append(
+            Result(
+                folder=folder,
+                sha=sha,
+                environment=environment,
+                release=release,
+                revision=revision,
+                timings=column.timings() if column else {},
+                count_repeats=_counts(of_side),
+                failures=failures,
+                skips=skips,
+                provenance=last.provenance_of(side_number),
+                methods=observed.methods if observed else {},
+                article=observed.article if observed else {},
+                column=column,
+                launches=tuple(launch.started for launch, _, _ in of_side),
+            )
         )
+    results.sort(key=lambda each: (each.release, each.revision))
+    newest = {name: of_suite for _, cases in of_form for name, of_suite in cases.items()}
+    return History(folder, conditions, tuple(results), tuple(launch for launch, _ in members), newest)
 
 
 def _counts(members: Iterable[Member]) -> dict[Case, tuple[float, ...]]:

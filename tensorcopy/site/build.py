@@ -45,7 +45,7 @@ def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Prob
 
     A warning is about a folder without a launch, or a row of tensorcopy.toml that matches no case.
     """
-    loaded = reader.load_results(results_dir, campaign.releases)
+    loaded = reader.load_results(results_dir, campaign)
     problems = unreadable(loaded)
     source, root = web_addresses(os.environ)
     content = facts.site(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
+from math import inf
 from typing import Any, NamedTuple
 
 from tensorcopy.campaign import Campaign, VerdictRules
@@ -31,7 +32,7 @@ from tensorcopy.numbers import (
     signed_percent,
     size_range,
 )
-from tensorcopy.results import function_profiles, suite_specs
+from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case
 from tensorcopy.results.histories import History, ranked
 from tensorcopy.results.result import Result
@@ -181,7 +182,7 @@ class ShownHistory:
                         "ratio": change.ratio if change and change.interval else None,
                         "low": low,
                         "high": high,
-                        "difference": step.after - step.before if step and case.tracked else None,
+                        "difference": step.after - step.before if step and case.kind.name == "tracked" else None,
                         "verdict": change.verdict.value if change else "",
                         "against": step.against if step else "",
                         "meaning": self.meaning(case, step) if step and case.spec.timed else "",
@@ -489,10 +490,10 @@ def grids(cells: Mapping[Case, Any]) -> list[Grid]:
     return found
 
 
-def _order(cell: tuple[Case, Any]) -> tuple[int, int, str]:
+def _order(cell: tuple[Case, Any]) -> tuple[float, int, str]:
     """Return the place of a case among the tables: by section, and there by the rank of its suite."""
-    spec, modules = cell[0].spec, [*suite_specs.sections()]
-    return modules.index(spec.module) if spec.module in modules else len(modules), spec.rank, cell[0].device
+    spec = cell[0].spec
+    return spec.place if spec.title else inf, spec.rank, cell[0].device
 
 
 def _values(cases: Iterable[Case]) -> dict[str, list[str]]:

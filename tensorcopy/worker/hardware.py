@@ -7,7 +7,6 @@ sets tell them apart. Torch is not needed.
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import sys
 from collections.abc import Mapping

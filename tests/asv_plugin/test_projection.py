@@ -12,6 +12,7 @@ from asv.results import iter_results
 from scipy.special import stdtrit
 
 from tensorcopy.asv_plugin import projection
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.results import reader
 from tests import launch_files
 
@@ -35,7 +36,7 @@ def results(tmp_path):
 
 def projected(results, tmp_path):
     """Return asv's values in the projection's folder by name, by release and environment."""
-    folder, loaded = tmp_path / "asv-results", reader.load_results(results)
+    folder, loaded = tmp_path / "asv-results", reader.load_results(results, shipped())
     folder.mkdir()
     projection.write(loaded.histories, folder)
     benchmarks = Benchmarks.load(SimpleNamespace(benchmark_dir=".", results_dir=str(folder)))
@@ -81,7 +82,7 @@ def test_every_history_has_its_files(tmp_path):
     launch_files.write(folder, {case: {"2.8.0#main": 1.0, "2.8.0#head": 1.1, "9.9.9": 1.0}}, launches=2, machine="lab")
     launch_files.write(folder, {case: {"2.8.0@3.9": 3.0}}, launches=2, machine="old")
     written.mkdir()
-    projection.write(reader.load_results(folder).histories, written)
+    projection.write(reader.load_results(folder, shipped()).histories, written)
     sha = launch_files.sha_of("2.8.0")[:8]
     assert {path.relative_to(written).as_posix() for path in written.rglob("*.json")} == {
         "benchmarks.json",

@@ -61,7 +61,7 @@ def test_counts_and_functions_are_measured_by_one_command(checkout):
     done = checkout.run("tensorcopy", "measure", "--interpreter", "same", "--machine", "counted", "--bench", COUNTED, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "functions of 1 release counted" in done.stdout
-    (result,) = [result for result in reader.load_results(checkout.root / "results").results if result.machine == "counted"]
+    (result,) = [result for result in reader.load_results(checkout.root / "results", shipped()).results if result.machine == "counted"]
     counts = {tuple(value for _, value in case.parameters): count for case, count in result.counts.items() if case.suite == INSTRUCTIONS}
     assert len(counts) == 4
     assert counts["clone_detach", "16", "True"] > 1.2 * counts["detach_clone", "16", "True"]

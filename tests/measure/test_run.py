@@ -43,7 +43,7 @@ from tensorcopy.worker.devices import cpu_model
 from tensorcopy.worker.nvidia import Gpu
 from tests import launch_files
 from tests.conftest import ROOT
-from tests.launch_files import PROVENANCE
+from tests.launch_files import PROVENANCE, spec_of
 from tests.repositories import commit_all, sha
 from tests.repositories import run as run_git
 
@@ -53,9 +53,15 @@ CLEAR, IN_DOUBT = f"{BY_SIZE}('clone', 16)", f"{BY_SIZE}('tensor', 16)"
 SUITES = {
     each.name: each
     for each in (
-        Benchmark(BY_SIZE, "4", ["method", "numel"], [["'clone'", "'tensor'"], ["16"]]),
-        Benchmark("copies.Latency.time_copy", "4", ["method", "numel", "device"], [["'clone'"], ["16"], ["'cuda'"]]),
-        Benchmark(PEAK, "1", ["method"], [["'clone'"]], "bytes", "track"),
+        Benchmark(BY_SIZE, spec_of(BY_SIZE), "4", ["method", "numel"], [["'clone'", "'tensor'"], ["16"]]),
+        Benchmark(
+            "copies.Latency.time_copy",
+            spec_of("copies.Latency.time_copy"),
+            "4",
+            ["method", "numel", "device"],
+            [["'clone'"], ["16"], ["'cuda'"]],
+        ),
+        Benchmark(PEAK, spec_of(PEAK), "1", ["method"], [["'clone'"]], "bytes", "track"),
     )
 }
 BEGIN = datetime(2026, 11, 21, 8, tzinfo=timezone.utc)
@@ -94,7 +100,9 @@ class Machine:
         provenance |= {"hardware": hardware.collect(), "accelerators": self.accelerators, "cpu": self.cpu}
         described = [{name: getattr(each, name) for name in DESCRIBED} for each in self.suites.values()]
         report = {"provenance": provenance, "torch_folder": f"/torch/{version}", "methods": {"clone": launch_files.observed()}}
-        return Opened(Program(side.place, Path("python"), Path("suites"), provenance=provenance), report, described, self.broken)
+        return Opened(
+            Program(side.place, Path("python"), Path("suites"), specs=own.specs, provenance=provenance), report, described, self.broken
+        )
 
     def change(self, **fields: Any) -> None:
         """Let the suite by size differ in these fields from now on."""
@@ -431,7 +439,7 @@ def test_counts_are_taken_once_of_each_release(machine, capsys):
 
 def test_a_tracked_value_is_counted_in_up_to_three_launches(machine):
     """As many as tell how much it varies, and no more than are asked for."""
-    machine.suites["theirs.track_rate"] = Benchmark("theirs.track_rate", "1", [], [], "GB/s", "track")
+    machine.suites["theirs.track_rate"] = Benchmark("theirs.track_rate", spec_of("theirs.track_rate", "GB/s"), "1", [], [], "GB/s", "track")
     for number, counted in ((1, 1), (2, 2), (3, 3), (5, 3)):
         assert measure("2.15.0", "--launches", str(number)) == 0
         assert machine.counted == ["2.15.0"] * counted
@@ -440,7 +448,9 @@ def test_a_tracked_value_is_counted_in_up_to_three_launches(machine):
 def test_of_another_s_suite_the_least_time_is_said(machine, capsys):
     """Its setup and its calls may take minutes, which nothing tells before."""
     for name, kind in (("theirs.time_a", "time"), ("theirs.track_rate", "track")):
-        machine.suites[name] = Benchmark(name, "1", ["n"], [[str(number) for number in range(500)]], type=kind)
+        machine.suites[name] = Benchmark(
+            name, spec_of(name, "" if kind == "time" else "unit"), "1", ["n"], [[str(number) for number in range(500)]], type=kind
+        )
     least = "min for 500 cases, more where setup or a call is slow"
     assert measure("2.14.1..2.15.0", "--launches", "2", "--bench", "theirs") == 0
     printed = capsys.readouterr().out

@@ -9,6 +9,7 @@ import pytest
 
 from tensorcopy import cli
 from tensorcopy.campaign import NO_RULES
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import function_changes
 from tensorcopy.judge.paired import Change, Reason, Verdict
@@ -37,7 +38,7 @@ def profile(*costs: tuple[tuple[str, str], float, float], rest: float = 100.0) -
 
 def pair_of(before, after):
     """Return two of the shipped results."""
-    return select.pair(before, after, reader.load_results(RESULTS), release_table.load(), command="tensorcopy why")
+    return select.pair(before, after, reader.load_results(RESULTS, shipped()), release_table.load(), command="tensorcopy why")
 
 
 @pytest.fixture(scope="module")

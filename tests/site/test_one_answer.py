@@ -51,7 +51,10 @@ class Judge:
             return "", self.standing.ratio
         if self.of_case.steps:
             step = self.of_case.steps[-1]
-            return f"{'▲' if step.rises else '▼'} {self.of_case.releases[step.index]}", None if self.case.tracked else step.ratio
+            return (
+                f"{'▲' if step.rises else '▼'} {self.of_case.releases[step.index]}",
+                step.ratio if self.case.kind.name != "tracked" else None,
+            )
         return "?" if self.of_case.unknown else "=", None
 
     @property

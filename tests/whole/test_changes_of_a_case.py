@@ -19,7 +19,7 @@ def test_the_size_of_a_change_is_that_of_the_release_against_the_one_before(tmp_
     times = [1.0, 1.0, 1.0, 1.0, 1.5, 1.52, 1.54, 1.56]
     cases = {"copies.BySize.time_copy clone_detach 16": {release.version: time for release, time in zip(RELEASES, times)}}
     launch_files.write(tmp_path, cases)
-    (shown,) = facts.site(shipped(), reader.load_results(tmp_path).histories).histories
+    (shown,) = facts.site(shipped(), reader.load_results(tmp_path, shipped()).histories).histories
     ((case, history),) = shown.cases.items()
     (step,) = history.steps
     low, high = step.interval

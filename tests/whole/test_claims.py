@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from tensorcopy.cli import main
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases import release_table
 from tensorcopy.results import reader
 from tests import launch_files
@@ -57,7 +58,7 @@ def written(folder, times, counts) -> dict[str, str]:
     for number, release in enumerate(RELEASES):
         counted = {f"instructions.BySize.track_instructions {method} 16 False": counts if number > 2 else 1000 for method in METHODS}
         launch_files.write_counts(folder, release, counted, methods={method: launch_files.observed() for method in METHODS})
-    return site_of(reader.load_results(folder).histories)
+    return site_of(reader.load_results(folder, shipped()).histories)
 
 
 @pytest.mark.parametrize(("times", "word"), [(1.2, "slower"), (0.8, "faster")])

@@ -373,7 +373,7 @@ class Made:
         results = self.folder / "results"
         if "#" in self.set.sides[0]:
             return comparisons.between(Question(*launch_files.load(results, *self.set.sides), self.campaign.rules))
-        loaded = reader.load_results(results, self.campaign.releases)
+        loaded = reader.load_results(results, self.campaign)
         pair = select.pair(*self.set.sides, loaded, self.campaign.releases, command="tensorcopy compare")
         return comparisons.between(Question(pair.before, pair.after, self.campaign.rules))
 

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases import environments, release_table
 from tensorcopy.results import launches, reader
 from tests.conftest import copied, installed, link_environments
@@ -29,7 +30,7 @@ def launches_of(checkout, machine="ci"):
 def result_of(checkout, release, python, machine):
     (result,) = [
         result
-        for result in reader.load_results(checkout.root / "results").results
+        for result in reader.load_results(checkout.root / "results", shipped()).results
         if (result.history, result.sha, result.python) == (machine, release.sha, python)
     ]
     return result
@@ -139,7 +140,7 @@ def test_a_killed_measurement_loses_doubles_and_halves_no_launch(checkout, measu
     after = {path: path.read_bytes() for path in launches_of(checkout, "killed")}
     assert before.items() <= after.items()
     assert len(after) == 1
-    assert reader.load_results(checkout.root / "results").problems == ()
+    assert reader.load_results(checkout.root / "results", shipped()).problems == ()
 
 
 def test_without_a_network_the_error_is_one_line_and_results_stay(checkout, measured, tmp_path):
