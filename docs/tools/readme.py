@@ -160,7 +160,7 @@ def finding(case: str, before: str, after: str, site: Site) -> str | None:
     assert first
     assert second
     name = report.fields["case"]
-    groups = facts.Cause(*sides, name, function_changes.between(first, second, name)).sentence.partition(": ")[2]
+    groups = facts.Cause(*sides, name, function_changes.between(first.of(name), second.of(name))).sentence.partition(": ")[2]
     of = report.fields["code"]
     return f"{escaped(report.lines[0])}\n\n> {code(of)} {escaped(report.heading.removeprefix(of))}: {escaped(groups)}"
 

@@ -19,7 +19,7 @@ from tensorcopy import configuration
 from tensorcopy.asv_plugin import commands, projection
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge import comparisons, meaning
+from tensorcopy.judge import case_history, comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import MARGIN, Reason
 from tensorcopy.measure import run as measuring
@@ -68,7 +68,7 @@ def compare(conf: Any, options: Namespace) -> int:
     if labels:
         comparison = replace(comparisons.between(question), labels=labels)
     else:
-        comparison = meaning.between(question, next(each.results for each in loaded.histories if asked[1] in each.results))
+        comparison = case_history.between(question, next(each.results for each in loaded.histories if asked[1] in each.results))
     print_comparison(comparison.selected(device=device), options)
     return 0
 

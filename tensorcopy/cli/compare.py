@@ -138,7 +138,7 @@ def _compared(options: argparse.Namespace) -> Comparison:
 
     Raises TensorcopyError.
     """
-    from tensorcopy.judge import comparisons, meaning
+    from tensorcopy.judge import case_history, comparisons
     from tensorcopy.judge.comparisons import Question
     from tensorcopy.measure import git
     from tensorcopy.results import reader, select
@@ -168,9 +168,9 @@ def _compared(options: argparse.Namespace) -> Comparison:
     print_warnings(own.rules.unmatched(loaded.cases))
     if options.metric == "time":
         results = next(each.results for each in loaded.histories if pair.after in each.results)
-        comparison = meaning.between(Question(pair.before, pair.after, own.rules, options.margin), results)
+        comparison = case_history.between(Question(pair.before, pair.after, own.rules, options.margin), results)
     else:
-        comparison = comparisons.of_counts(pair.before, pair.after, options.metric, margin=options.margin)
+        comparison = comparisons.between(Question(pair.before, pair.after, margin=options.margin), options.metric)
         if not comparison.changes:
             before, after = pair.before.version, pair.after.version
             raise TensorcopyError(
@@ -224,7 +224,7 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
 
 def _history(options: argparse.Namespace, console: Console) -> int:
     """Print the stored history of one case or of several: that on the site."""
-    from tensorcopy.judge import case_history, meaning
+    from tensorcopy.judge import case_history
     from tensorcopy.report import history as reports
     from tensorcopy.report.comparison import not_included
     from tensorcopy.results import histories, reader
@@ -249,8 +249,8 @@ def _history(options: argparse.Namespace, console: Console) -> int:
     if options.open:
         report = reports.of_open(by_case, [*selected], device, everything=options.all)
     elif len(selected) == 1:
-        ((case, history),) = selected.items()
-        report = reports.of_case(history, meaning.instructions(by_case, case), device)
+        (history,) = selected.values()
+        report = reports.of_case(history, device)
     else:
         report = reports.of_many(selected, device, everything=options.all)
     report = replace(report, notes=[*report.notes, *not_included(problems)])

@@ -72,7 +72,7 @@ class Benchmark:
     @cached_property
     def cases(self) -> tuple[Case, ...]:
         """Its cases, in asv's order."""
-        return cases_of(self.spec, self.param_names, self.params)
+        return cases_of(self.spec, tuple(self.param_names), tuple(map(tuple, self.params)))
 
     @property
     def timed(self) -> bool:

@@ -77,17 +77,13 @@ def names_of(suite: str, params: Iterable[Sequence[str]]) -> list[str]:
 Cases = Mapping[str, tuple[Case, ...]]  # of a launch, in asv's order, by suite
 
 
-def cases_of(spec: SuiteSpec, names: Sequence[str], params: Sequence[Sequence[str]]) -> tuple[Case, ...]:
+@lru_cache(maxsize=512)  # a suite has the same cases in almost every file
+def cases_of(spec: SuiteSpec, names: tuple[str, ...], params: tuple[tuple[str, ...], ...]) -> tuple[Case, ...]:
     """Return a suite's cases in asv's order; a suite without parameters is one case.
 
     A parameter of a suite without a row that has a name of the shipped ones, and is something else, gets an underscore after it: a method,
     and a `numel` or `requires_grad` with other values. Raises ValueError for a number of elements that no tensor has.
     """
-    return _cases_of(spec, tuple(names), tuple(map(tuple, params)))
-
-
-@lru_cache(maxsize=512)  # a suite has the same cases in almost every file
-def _cases_of(spec: SuiteSpec, names: tuple[str, ...], params: tuple[tuple[str, ...], ...]) -> tuple[Case, ...]:
     if not spec.shipped:
         same = {"numel": _is_numel, "requires_grad": ("True", "False").__contains__, "method": lambda text: False}
         names = tuple(name if name not in same or all(map(same[name], values)) else f"{name}_" for name, values in zip(names, params))

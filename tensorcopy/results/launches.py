@@ -74,24 +74,11 @@ class Provenance(Struct, frozen=True):
     accelerators: dict[Name, Name]
     hardware: Hardware
     settings: dict[Name, Text]
-    build: Name = ""
-    asv_runner: Name = ""
-    os: Name = ""
-    arch: Name = ""
-    libc: Name = ""
-    compiler: Name = ""
-    tensorcopy: Name = ""
     cuda: Name | None = None
-    cpu_capability: Name = ""
-    governor: Name = ""
-    cpu_quota: float | None = None
-    hugepages: Name = ""
     threads: Number = 1
     driver: Text = ""
     gpu: dict[Name, Any] | None = None
-    unsupported: dict[Name, Text] = {}
     requires: dict[Name, Text] = {}
-    follows_torch: dict[Name, Text] = {}
 
 
 class StoredOutcome(Struct, frozen=True, kw_only=True):
@@ -222,13 +209,6 @@ def builds(provenance: Mapping[str, Any]) -> dict[str, str]:
     return {name: text for name, text in provenance.get("requires", {}).items() if " " in text}
 
 
-def newest_forms(launches: Iterable[Launch]) -> dict[str, Hashable]:
-    """Return the form of every suite that counts: of its newest version the newest build; launches : of a history, in order."""
-    known = [*launches]
-    newest = newest_suites(known)
-    return {name: launch.form(name) for launch in known for name, suite in launch.suites.items() if suite.form == newest[name].form}
-
-
 def newest_suites(launches: Iterable[Launch]) -> dict[str, Suite]:
     """Return every suite in its newest form; what a launch has of another form of it cannot be compared.
 
@@ -339,10 +319,7 @@ def _checked(path: Path, data: bytes) -> Launch:
         if header.id is None:  # asv's own files have none: machine.json, and the results of a commit
             allowed, following = "launches that tensorcopy has written", "move it out, or name another results_dir in asv.conf.json"
             raise FileProblem(f"{shown} is no launch", path=path, got="no id, as in a file of asv", allowed=allowed, next=following)
-        refuse_newer(path, data, VERSION)
-        if header.version < VERSION:
-            what, got = f"the file {shown} is of an older format", f"version {header.version}, of another estimate of times"
-            raise FileProblem(what, path=path, got=got, allowed=f"version {VERSION}", next="remove it, and measure its releases anew")
+        require_version(path, data, VERSION)
         launch = _decoder.decode(data)
         _check(launch)
         for number in range(len(launch.sides)):
@@ -352,11 +329,13 @@ def _checked(path: Path, data: bytes) -> Launch:
     return launch
 
 
-def refuse_newer(path: Path, data: bytes, known: int) -> None:
-    """Raise TensorcopyError for a file of a newer format than `known`: it is whole, and stays. Raises ValueError."""
-    if (version := msgspec.json.decode(data, type=_Version).version) > known:
-        what, got, allowed = f"the file {displayed(path)} is of a newer format", f"version {version}", f"version {known} of this tensorcopy"
-        raise FileProblem(what, path=path, got=got, allowed=allowed, next="upgrade tensorcopy")
+def require_version(path: Path, data: bytes, known: int) -> None:
+    """Raise TensorcopyError for a file of another format: a newer one is whole, and stays. Raises ValueError for what is no JSON."""
+    version = msgspec.json.decode(data, type=_Version).version
+    if version != known:
+        age, following = ("a newer", "upgrade tensorcopy") if version > known else ("an older", "remove it, and measure its releases anew")
+        what, allowed = f"the file {displayed(path)} is of {age} format", f"version {known} of this tensorcopy"
+        raise FileProblem(what, path=path, got=f"version {version}", allowed=allowed, next=following)
 
 
 def can_hold(value: float) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -104,19 +104,19 @@ def _load(directory: Path, state: Hashable, releases: ReleaseIndex, specs: Suite
         problems.append(FileProblem(what, path=folder / "*.json", got=reason, allowed=allowed, next=following))
     read: list[History] = []
     seen: dict[Hashable, Path] = {}
-    for folder, paths in _by_folder(directory):
+    for folder in sorted({path.parent for pattern in ("*/*.json", f"*/{histories.FILE}") for path in directory.glob(pattern)}):
         try:
             conditions = histories.read(folder)
         except TensorcopyError as error:
             problems.append(error)
             continue
         members: list[tuple[Launch, Cases]] = []
-        for path in paths:
+        for path in sorted(folder.glob("*.json")):
             try:
                 launch = launches.read(path)
                 with launches.damage_named(path):
                     cases = {
-                        name: cases_of(specs.spec(name, suite.type, suite.unit), suite.param_names, suite.params)
+                        name: cases_of(specs.spec(name, suite.type, suite.unit), tuple(suite.param_names), tuple(map(tuple, suite.params)))
                         for name, suite in launch.suites.items()
                     }
                 unknown = _unknown_torch(path, launch, releases)
@@ -130,12 +130,6 @@ def _load(directory: Path, state: Hashable, releases: ReleaseIndex, specs: Suite
         members.sort(key=lambda each: each[0].id)
         read.append(_history(folder, conditions, members, releases))
     return Results(tuple(read), tuple(problems))
-
-
-def _by_folder(directory: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield each folder that has a launch or a history.toml, with the paths of its launches."""
-    for folder in sorted({path.parent for pattern in ("*/*.json", f"*/{histories.FILE}") for path in directory.glob(pattern)}):
-        yield folder, sorted(folder.glob("*.json"))
 
 
 def _require_alike(path: Path, launch: Launch, conditions: Conditions) -> None:
@@ -157,19 +151,16 @@ def _require_new(path: Path, launch: Launch, seen: dict[Hashable, Path]) -> None
     seen : files by each value that they have. Of a suite at least two, and half of them, are equal in a copy alone: two launches never have
     the same times. Counts are equal in many; a copy of them began at the same time, too.
     """
-    found: dict[Hashable, list[Hashable]] = {}
     for name, suite in launch.suites.items():
-        if len(suite.rows) == 1:  # one time may be equal by chance, and its differences between sides are not
-            ((index, row),) = suite.rows.items()
-            found[name] = [(name, index, row.seconds, *sorted(map(str, row.effects)), number) for number in range(2)]
-        else:
-            found[name] = [(name, index, row.seconds) for index, row in suite.rows.items()]
-        if launch.kind == "counts" and suite.values:
-            found[name] = [(name, launch.started, launch.sides[0].place, number, *suite.values.items()) for number in range(2)]
-    for keys in found.values():
-        firsts = Counter(first for key in keys if (first := seen.get(key)))
+        keys: list[Hashable] = [(name, index, row.seconds) for index, row in suite.rows.items()]
+        if len(keys) == 1:  # one time may be equal by chance, and its differences between sides are not
+            keys = [(name, index, row.seconds, *sorted(map(str, row.effects))) for index, row in suite.rows.items()]
+        if suite.values:
+            keys = [(name, launch.started, launch.sides[0].place, *suite.values.items())]
+        firsts = Counter(seen.setdefault(key, path) for key in keys)
+        del firsts[path]
         for first, number in firsts.most_common(1):
-            if number >= max(2, len(keys) / 2):
+            if number >= min(len(keys), max(2, len(keys) / 2)):
                 raise FileProblem(
                     f"the launch {launches.displayed(path)} is a copy",
                     path=path,
@@ -177,8 +168,6 @@ def _require_new(path: Path, launch: Launch, seen: dict[Hashable, Path]) -> None
                     allowed="launches that were taken apart: the same one twice is no evidence",
                     next="remove one of them",
                 )
-    for key in (key for keys in found.values() for key in keys):
-        seen.setdefault(key, path)
 
 
 def _unknown_torch(path: Path, launch: Launch, releases: ReleaseIndex) -> list[TensorcopyError]:
@@ -186,7 +175,7 @@ def _unknown_torch(path: Path, launch: Launch, releases: ReleaseIndex) -> list[T
     problems: list[TensorcopyError] = []
     for number, side in enumerate(launch.sides):
         release, provenance = releases.of(side.sha), launch.provenance_of(number)
-        torch, sha, python = (str(provenance.get(name, "")) for name in ("torch", "torch_sha", "python"))
+        torch, sha, python = (str(provenance[name]) for name in ("torch", "torch_sha", "python"))
         version = torch.partition("+")[0]
         in_label = sha == side.sha and python.startswith(f"{side.environment.split('-')[0][2:]}.")
         if not in_label or (release and version != release.version):
@@ -213,7 +202,9 @@ def _unknown_torch(path: Path, launch: Launch, releases: ReleaseIndex) -> list[T
 
 def _history(folder: Path, conditions: Conditions, members: Sequence[tuple[Launch, Cases]], releases: ReleaseIndex) -> History:
     """Return a history from its launches, in order; what a launch has of another form of a suite does not count."""
-    forms = launches.newest_forms(launch for launch, _ in members)
+    suites = launches.newest_suites(launch for launch, _ in members)
+    # of the newest version of a suite the newest build
+    forms = {name: each.form(name) for each, _ in members for name, suite in each.suites.items() if suite.form == suites[name].form}
     of_form = [(each, {name: of for name, of in cases.items() if each.form(name) == forms[name]}) for each, cases in members]
     by_place: dict[Place, list[Member]] = {}
     for launch, cases in of_form:

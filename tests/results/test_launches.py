@@ -83,7 +83,7 @@ def test_a_file_of_a_newer_format_is_kept(path):
 def test_a_file_of_the_former_format_is_refused(path):
     """Its times are means of disturbed turns, and nothing joins them with others."""
     path.write_bytes(path.read_bytes().replace(b'"version":2', b'"version":1', 1))
-    with pytest.raises(TensorcopyError, match="is of an older format: got version 1, of another estimate of times; allowed: version 2"):
+    with pytest.raises(TensorcopyError, match="is of an older format: got version 1; allowed: version 2"):
         launches.read(path)
 
 

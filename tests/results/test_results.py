@@ -15,6 +15,7 @@ from scipy import stats
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.releases import release_table
 from tensorcopy.results import histories, launches, reader, select
 from tensorcopy.results.effects import ALONE, JOINED, PAIRED, Column, Effects, between, points
@@ -74,9 +75,9 @@ def test_the_difference_of_two_sides(rows, sides, size, way, of, freedom):
 def test_what_each_launch_says():
     """Of sides that were together their difference; of others how far each lies above the time before."""
     before, after = columns(TOGETHER)
-    assert [(point.side, round(point.size, 6)) for point in points(before, after, case(CPU))] == [("", 0.1), ("", 0.12), ("", 0.11)]
+    assert [(side, round(size, 6)) for _, side, size in points(before, after, case(CPU))] == [("", 0.1), ("", 0.12), ("", 0.11)]
     before, _, after = columns(BY_WAY)
-    assert [point.side for point in points(before, after, case(CPU))] == ["A", "A", "B", "B", "B"]
+    assert [side for _, side, _ in points(before, after, case(CPU))] == ["A", "A", "B", "B", "B"]
     assert points(*columns(APART), case(CPU)) == []
 
 
@@ -262,7 +263,7 @@ def test_counts_of_any_launches_of_a_history_are_compared(tmp_path):
     counted = "instructions.BySize.track_instructions tensor 16 False"
     for number, release in enumerate((A, B)):
         launch_files.write_counts(tmp_path, release, {counted: 1000}, start=START + timedelta(days=number), governor=str(number))
-    assert [*comparisons.of_counts(*launch_files.load(tmp_path, A, B), "instructions", margin=None).changes] == [case(counted)]
+    assert [*comparisons.between(Question(*launch_files.load(tmp_path, A, B)), "instructions").changes] == [case(counted)]
 
 
 def test_of_several_launches_the_newest_tells_provenance_and_what_methods_do(tmp_path):

@@ -30,7 +30,7 @@ from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question, word
-from tensorcopy.judge.paired import ALPHA, Change, CountPair, Reason, Verdict
+from tensorcopy.judge.paired import ALPHA, Change, Reason, Verdict
 from tensorcopy.results import reader, select
 from tests import launch_files
 from tests.launch_files import START
@@ -393,7 +393,7 @@ def compare(made: Made, run: Run, *options: str) -> tuple[int, str]:
 
 def level_is_named(made: Made, text: str) -> None:
     """Assert that a text names the level of its intervals, and why it is not the usual one where it is not."""
-    assert ("95 % interval" in text.replace("&nbsp;", " ")) is any(change.has_interval for change in made.names.values())
+    assert ("95 % interval" in text.replace("&nbsp;", " ")) is any(change.interval or change.difference for change in made.names.values())
 
 
 def terminal(made: Made, run: Run) -> Output:
@@ -628,7 +628,7 @@ OUTPUTS: dict[str, Callable[[Made, Run], Output]] = {
 # The claim
 
 
-def work_of(count: CountPair) -> str:
+def work_of(count: Change) -> str:
     """Return how a count changed: "20.0 % more", "equal"."""
     return f"{100 * abs(count.ratio - 1):.1f} % {count.verdict.value}" if count.changed else count.verdict.value
 
@@ -639,7 +639,7 @@ def agree(name: str, said: Said, change: Change, accepted: str) -> None:
     if said.ratio is not NOT_PRINTED:
         assert (said.ratio is None) is (change.ratio is None), name
         assert said.ratio is None or said.ratio == change.ratio, name
-    interval = change.interval if change.timed else change.count.interval if change.count else None
+    interval = change.interval or change.difference
     if said.interval is not NOT_PRINTED:
         assert (said.interval is None) is (interval is None), name
         assert said.interval is None or said.interval == interval, name
@@ -651,10 +651,10 @@ def agree(name: str, said: Said, change: Change, accepted: str) -> None:
             assert interval, name
             assert said.difference == (interval[1] - interval[0]) / 2, name
         else:
-            assert change.count, name
-            assert said.difference == abs(change.count.after - change.count.before), name
+            assert change.counted, name
+            assert said.difference == abs(change.after - change.before), name
     if said.work is not NOT_PRINTED:
-        assert said.work == (work_of(change.count) if change.count and change.timed else ""), name
+        assert said.work == (work_of(change.count) if change.count else ""), name
     if said.sides is not NOT_PRINTED:
         assert said.sides == (change.before, change.after), name
     if said.accepted is not NOT_PRINTED:
