@@ -74,6 +74,15 @@ def test_a_mean_has_the_cases_of_launches_that_measured_others(tmp_path):
     assert log(change.interval[1] / change.ratio) == pytest.approx(float(stdtrit(freedom, 0.975)) * error)
 
 
+def test_means_are_in_the_order_of_the_table_of_suites(tmp_path):
+    """Copies before conversions, whichever were timed first."""
+    suites = ("conversions.BySize.time_conversion", "copies.BySize.time_copy")
+    cases = {f"{suite} any {numel}": {"2.14.1": 1.0, "2.15.0": 1.1} for suite in suites for numel in (16, 1024)}
+    launch_files.write(tmp_path, cases)
+    means = comparisons.group_means(comparisons.between(Question(*launch_files.load(tmp_path, "2.14.1", "2.15.0"))))
+    assert [cases[0].suite for cases in means] == [*suites[::-1]]
+
+
 def test_a_mean_covers_what_it_says_where_cases_have_more_launches_than_others():
     """Of a thousand means without a change, at most about one in twenty has an interval at 95 % without it, and not far fewer."""
     chance, missed = np.random.default_rng(1), 0
