@@ -21,6 +21,7 @@ from tensorcopy.releases import release_table
 from tensorcopy.releases.interpreters import FILE, GUIDE
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results.cases import Case
+from tensorcopy.results.suite_specs import NO_TABLE, SuiteTable
 
 PROJECT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 MEM = re.compile(r"^\s*(def mem_|class Mem[A-Z_]|def Mem[A-Z_])", re.MULTILINE)  # a benchmark that needs pympler
@@ -96,6 +97,7 @@ class Campaign:
     releases: ReleaseIndex  # those of the package's table, and of `table`, whose rows replace those of the same version
     table: Path  # the file that a user adds releases to; it may not exist yet
     suites: Path | None = None  # the folder of an asv suite; None where there is nothing to measure
+    specs: SuiteTable = NO_TABLE  # what its suites are; empty but for the shipped ones
     requires: tuple[str, ...] = ()  # packages for the environment of every release; one that begins with "." is the folder of a package
     threads: int = 0  # of torch in its processes, since times with several depend on what else runs; 0 for as many as torch decides
     rules: VerdictRules = NO_RULES

@@ -213,7 +213,7 @@ def gpu(request: pytest.FixtureRequest) -> Gpu:
 @pytest.fixture(scope="session")
 def shipped_results() -> Results:
     """The shipped results, read once in each test process, without those that this checkout has measured. No test changes them."""
-    loaded = reader.load_results(ROOT / "results")
+    loaded = reader.load_results(ROOT / "results", shipped())
     shipped_names = (SHIPPED.name, f"{SHIPPED.name}-py3.9", SHIPPED_GPU.name)
     return replace(loaded, histories=tuple(history for history in loaded.histories if history.name in shipped_names))
 

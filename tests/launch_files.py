@@ -18,16 +18,17 @@ from typing import Any, Union
 
 from msgspec import UNSET
 
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import launch
 from tensorcopy.measure.launch import Benchmark, Turns
 from tensorcopy.measure.process import Program
 from tensorcopy.releases import release_table
-from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.results import histories, launches, reader, suite_specs
+from tensorcopy.results import histories, launches, reader
 from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import Launch
 from tensorcopy.results.result import Result
+from tensorcopy.results.suite_specs import SuiteSpec
 
 START = datetime(2026, 11, 21, 8, tzinfo=timezone.utc)
 EVERY = timedelta(minutes=10)  # a launch
@@ -213,9 +214,9 @@ def write_small(folder: Path, *sides: str, launches: int = 4, **options: Any) ->
     return paths
 
 
-def load(folder: Path, *names: str, history: str = "", releases: ReleaseIndex | None = None) -> list[Result]:
+def load(folder: Path, *names: str, history: str = "") -> list[Result]:
     """Return the results of sides by name, such as "2.15.0" or "2.15.0@3.9"; every result without a name."""
-    results = [result for result in reader.load_results(folder, releases).results if history in ("", result.history)]
+    results = [result for result in reader.load_results(folder, shipped()).results if history in ("", result.history)]
     if not names:
         return results
     wanted = [made.place for made in map(side, names)]
@@ -225,9 +226,14 @@ def load(folder: Path, *names: str, history: str = "", releases: ReleaseIndex | 
 def case(text: str) -> Case:
     """Return a case by its name in tests."""
     suite, *words = text.split()
-    known = suite_specs.find(suite).parameters
-    named = (word.partition("=")[::2] if "=" in word else (known[place], word) for place, word in enumerate(words))
-    return Case(suite, tuple(named))
+    spec = spec_of(suite)
+    named = (word.partition("=")[::2] if "=" in word else (spec.parameters[place], word) for place, word in enumerate(words))
+    return Case(spec, tuple(named))
+
+
+def spec_of(suite: str, unit: str = "") -> SuiteSpec:
+    """Return what a suite of the shipped campaign is, or another one, which is timed where it tracks no unit."""
+    return shipped().specs.spec(suite, "track" if unit else "time", unit)
 
 
 def side(name: str, *, build: str = "cuda", **provenance: Any) -> Program:
@@ -319,10 +325,11 @@ def _suites(
     described: dict[str, Benchmark] = {}
     for suite in dict.fromkeys(each.suite for each in cases.values()):
         of_suite = [dict(each.parameters) for each in cases.values() if each.suite == suite]
-        spec = suite_specs.find(suite, units.get(suite, ""))
+        spec = spec_of(suite, units.get(suite, ""))
         params = [list(dict.fromkeys(values[parameter] for values in of_suite)) for parameter in of_suite[0]]
         described[suite] = Benchmark(
             suite,
+            spec,
             "1",
             list(of_suite[0]),
             [[value if _is_number(value) else f"'{value}'" for value in values] for values in params],

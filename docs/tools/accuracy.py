@@ -37,7 +37,7 @@ from tensorcopy.measure import launch, sides
 from tensorcopy.measure.process import Program
 from tensorcopy.measure.sides import Opened
 from tensorcopy.numbers import counted, percent
-from tensorcopy.results import histories, launches, reader, suite_specs
+from tensorcopy.results import histories, launches, reader
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Column, Difference
 from tensorcopy.results.histories import History
@@ -50,7 +50,7 @@ EXTRA = "TENSORCOPY_EXTRA"  # as tensorcopy/copying/inside/loop.py reads it
 BASE, TWIN, BEFORE = "", "twin", "before"  # sides of an experiment: the newer release, the same again, and the older one
 FINER = 0.01  # the margin with which a slowdown up to the usual margin is asked for
 SMALL = r", (1|16|128|1024|16384)(,|\))"  # cases that get as many launches again in a quiet experiment, as in the history
-BY_SIZE = [re.escape(spec.label) for spec in suite_specs.table().values() if spec.headline and spec.rank == 0]  # copies, conversions
+BY_SIZE = [re.escape(spec.label) for spec in shipped().specs.rows.values() if spec.headline and spec.rank == 0]  # copies, conversions
 HALVES = 4  # ways in which the launches of a release are divided
 PAIRS = 5  # of releases, measured on two occasions
 SEED = 1
@@ -167,7 +167,7 @@ def _busy(on: bool) -> Iterator[None]:
 
 def _read(folder: Path) -> tuple[History, ...]:
     """Return the histories in a folder. Raises TensorcopyError: a report of only some launches would be wrong."""
-    loaded = reader.load_results(folder)
+    loaded = reader.load_results(folder, shipped())
     if loaded.problems:
         raise loaded.problems[0]
     return loaded.histories

@@ -155,7 +155,7 @@ PARTS: dict[str, Part] = {
 
 def main() -> None:
     """Write every generated file. Raises TensorcopyError: a README from only some of the results would be wrong."""
-    loaded = reader.load_results(Path("results"))
+    loaded = reader.load_results(Path("results"), shipped())
     if loaded.problems:
         raise loaded.problems[0]
     written = documents(loaded.histories)

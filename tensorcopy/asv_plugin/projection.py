@@ -14,7 +14,7 @@ from asv.machine import Machine
 from asv.results import Results as AsvResults
 from asv.results import get_filename
 
-from tensorcopy.results.cases import Case, names_of, stored_cases
+from tensorcopy.results.cases import Case, names_of
 from tensorcopy.results.histories import History
 from tensorcopy.results.launches import Launch, Suite, newest_suites
 from tensorcopy.results.result import Result
@@ -47,7 +47,7 @@ def write(histories: Iterable[History], folder: Path) -> None:
             "requirements": {"build": result.build},
             "env_vars": {},
             "result_columns": COLUMNS,
-            "results": _rows(result, newest(history.launches)),
+            "results": _rows(result, history),
             "durations": {},
             "version": AsvResults.api_version,
         }
@@ -61,18 +61,18 @@ def newest(launches: Collection[Launch]) -> dict[str, Suite]:
     return newest_suites(sorted(launches, key=lambda each: each.id))
 
 
-def names(launches: Collection[Launch]) -> dict[Case, str]:
+def names(history: History) -> dict[Case, str]:
     """Return asv's name of every case: "copies.BySize.time_copy('tensor', 16)"."""
-    suites = newest(launches).items()
-    return {case: text for name, suite in suites for case, text in zip(stored_cases(name, suite), names_of(name, suite.params))}
+    suites = newest(history.launches).items()
+    return {case: text for name, suite in suites for case, text in zip(history.cases[name], names_of(name, suite.params))}
 
 
-def _rows(result: Result, suites: dict[str, Suite]) -> dict[str, list[Any]]:
+def _rows(result: Result, history: History) -> dict[str, list[Any]]:
     """Return the row of every benchmark that a result has: of each case the time at the machine's usual speed, with its interval."""
     started = int(datetime.fromisoformat(max(result.launches)).timestamp() * 1000)
     rows: dict[str, list[Any]] = {}
-    for name, suite in suites.items():
-        cases = stored_cases(name, suite)
+    for name, suite in newest(history.launches).items():
+        cases = history.cases[name]
         if any(case in values for values in (result.timings, result.counts, result.failures) for case in cases):
             values, *stats = [list(column) for column in zip(*(_value(result, case) for case in cases))]
             rows[name] = [values, suite.params, suite.version, started, None, *(each if any(each) else None for each in stats)]

@@ -19,7 +19,7 @@ from tensorcopy import configuration
 from tensorcopy.asv_plugin import commands, projection
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge import comparisons, meaning
+from tensorcopy.judge import case_history, comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import MARGIN, Change, Reason
 from tensorcopy.measure import run as measuring
@@ -64,7 +64,7 @@ def compare(conf: Any, options: Namespace) -> int:
         command = f"asv compare {' '.join(names)}"
         pair = select.pair(*versions, loaded, repo.campaign.releases, options.machine or "", device, command=command)
         history = next(each for each in loaded.histories if pair.after in each.results)
-        comparison = meaning.between(Question(pair.before, pair.after, repo.campaign.rules, margin), history.results)
+        comparison = case_history.between(Question(pair.before, pair.after, repo.campaign.rules, margin), history.results)
         device = pair.device
     elif are_alike(before, after, repo):
         return 0
@@ -77,7 +77,7 @@ def compare(conf: Any, options: Namespace) -> int:
 
 def _loaded(folder: Path, repo: TorchReleases) -> reader.Results:
     """Return the results of a folder, and log a warning for each launch that cannot be read."""
-    loaded = reader.load_results(folder, repo.campaign.releases)
+    loaded = reader.load_results(folder, repo.campaign)
     for problem in loaded.problems:
         log.warning(str(problem))
     return loaded
@@ -124,12 +124,12 @@ def find(conf: Any, options: Namespace) -> int:
     if len({*releases}) < 2:
         following = f"asv find v2.8.0..v2.15.0 {bench}"
         raise TensorcopyError("nothing to search", got=options.range, allowed="A..B of two releases, B later than A", next=following)
-    loaded, ends = reader.load_results(paths.results, repo.campaign.releases), (releases[0].version, releases[-1].version)
+    loaded, ends = reader.load_results(paths.results, repo.campaign), (releases[0].version, releases[-1].version)
     command = f"tensorcopy measure {options.range}"
     pair = select.pair(*ends, loaded, repo.campaign.releases, commands.history(options), command=command)
     (history,) = (each for each in loaded.histories if pair.after in each.results)
     left = [each for each in history.results if each.release in releases]
-    names, sign, what = projection.names(history.launches), -1 if options.invert else 1, "improvement" if options.invert else "regression"
+    names, sign, what = projection.names(history), -1 if options.invert else 1, "improvement" if options.invert else "regression"
 
     def changes(before: Result, after: Result) -> Mapping[Case, Change]:
         return comparisons.between(Question(before, after, repo.campaign.rules)).changes

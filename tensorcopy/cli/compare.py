@@ -137,13 +137,13 @@ def _stored(options: argparse.Namespace) -> Comparison:
 
     Raises TensorcopyError.
     """
-    from tensorcopy.judge import comparisons, meaning
+    from tensorcopy.judge import case_history, comparisons
     from tensorcopy.judge.comparisons import Question
     from tensorcopy.measure import git
     from tensorcopy.results import reader, select
 
     own, sides, unit = campaign(), (options.before, options.after), options.metric.removeprefix("time")
-    loaded = reader.load_results(results_folder(), own.releases)
+    loaded = reader.load_results(results_folder(), own)
     command = shlex.join(["tensorcopy", "compare", *sides, *(["--metric", unit] if unit else [])])
     try:
         pair = select.pair(*sides, loaded, own.releases, options.history, options.device, command=command, unit=unit)
@@ -155,10 +155,10 @@ def _stored(options: argparse.Namespace) -> Comparison:
         raise
     output.print_warnings(own.rules.unmatched(loaded.cases))
     if unit:
-        comparison = comparisons.of_counts(pair.before, pair.after, unit, margin=options.margin)
+        comparison = comparisons.between(Question(pair.before, pair.after, margin=options.margin), unit)
     else:
         results = next(each.results for each in loaded.histories if pair.after in each.results)
-        comparison = meaning.between(Question(pair.before, pair.after, own.rules, options.margin), results)
+        comparison = case_history.between(Question(pair.before, pair.after, own.rules, options.margin), results)
     if unit and not comparison.changes:
         raise TensorcopyError(
             f"no {unit} were counted on both sides",
@@ -208,7 +208,7 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
 
 def _history(options: argparse.Namespace) -> int:
     """Print the stored history of one case or of several: that on the site."""
-    from tensorcopy.judge import case_history, meaning
+    from tensorcopy.judge import case_history
     from tensorcopy.report import history as reports
     from tensorcopy.report.comparison import not_included
     from tensorcopy.results import histories, reader
@@ -217,7 +217,7 @@ def _history(options: argparse.Namespace) -> int:
     if options.fail_on and not options.open:
         raise TensorcopyError("--fail-on needs --open", got="--fail-on alone", allowed="--open --fail-on slower", next="add --open")
     own = campaign()
-    loaded = reader.load_results(results_folder(), own.releases)
+    loaded = reader.load_results(results_folder(), own)
     output.print_warnings(own.rules.unmatched(loaded.cases))
     output.print_errors(problems := loaded.concerning(options.history))
     command = shlex.join(["tensorcopy", "history", *filter(None, [options.case])])
@@ -232,8 +232,8 @@ def _history(options: argparse.Namespace) -> int:
     if options.open:
         report = reports.of_open(by_case, [*selected], device, everything=options.all)
     elif len(selected) == 1:
-        ((case, history),) = selected.items()
-        report = reports.of_case(history, meaning.instructions(by_case, case), device)
+        (history,) = selected.values()
+        report = reports.of_case(history, device)
     else:
         report = reports.of_many(selected, device, everything=options.all)
     output.show(replace(report, notes=[*report.notes, *not_included(problems)]), options.format, everything=options.all)
@@ -246,7 +246,7 @@ def _why(options: argparse.Namespace) -> int:
     from tensorcopy.results import reader, select
 
     own, sides = campaign(), (options.before, options.after)
-    loaded = reader.load_results(results_folder(), own.releases)
+    loaded = reader.load_results(results_folder(), own)
     command = shlex.join(["tensorcopy", "why", options.case, *sides])
     pair = select.pair(*sides, loaded, own.releases, options.history, options.device, command=command)
     report = causes.of_pair(pair, options.case, own.rules)

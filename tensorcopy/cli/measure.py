@@ -181,7 +181,7 @@ def _dashboard(options: argparse.Namespace) -> int:
         asks=not options.yes,
     )
     code = print_outcome(_run(request, own, paths, publishes=True))
-    code = output.print_errors(reader.load_results(paths.results, own.releases).problems) or code
+    code = output.print_errors(reader.load_results(paths.results, own).problems) or code
     versions = [side.release.version for side in chosen]
     if len(versions) > 1:
         shown = f"The page compares torch {', '.join(versions[:-1])} and {versions[-1]} on this machine."

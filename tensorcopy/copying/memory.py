@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from tensorcopy.copying import recommend
+from tensorcopy.copying.shipped import memory_case
 from tensorcopy.numbers import size
-from tensorcopy.results.cases import Case, host_peak, memory_case
+from tensorcopy.results.cases import Case
 from tensorcopy.results.launches import method_code
 from tensorcopy.results.result import Result
 
@@ -42,8 +43,8 @@ def use(results: Sequence[Result], method: str, device: str) -> MemoryUse | None
 def cases(result: Result, method: str, device: str) -> dict[str, Case]:
     """Return the cases that count the memory of a method; of one that is for accelerators alone, the host's memory is pinned."""
     if device == "cpu":
-        return {"host": host_peak(method, "cpu")}
-    on_host = host_peak(method, device) if "devices" in result.methods[method] else memory_case("peak", method, device)
+        return {"host": memory_case("peak", method, "cpu")}
+    on_host = memory_case("pinned_peak" if "devices" in result.methods[method] else "peak", method, device)
     return {"device": memory_case("device_peak", method, device), "host": on_host}
 
 

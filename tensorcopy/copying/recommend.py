@@ -19,12 +19,13 @@ import numpy as np
 from msgspec import Struct
 
 from tensorcopy.copying import BASELINE, LAYOUTS
+from tensorcopy.copying.shipped import memory_case
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import methods
 from tensorcopy.judge.methods import AS_FAST_WITHIN, Ratio, Word
 from tensorcopy.judge.paired import FEWEST
 from tensorcopy.numbers import count, counted, extent, two_digits
-from tensorcopy.results.cases import DEFAULTS, ITEMSIZE, Case, baseline_case, memory_case
+from tensorcopy.results.cases import DEFAULTS, ITEMSIZE, Case, baseline_case
 from tensorcopy.results.effects import ALONE
 from tensorcopy.results.launches import method_code
 from tensorcopy.results.result import Result

@@ -10,6 +10,7 @@ from tensorcopy import campaign
 from tensorcopy.campaign import Campaign
 from tensorcopy.releases import interpreters, release_table
 from tensorcopy.results import suite_specs
+from tensorcopy.results.cases import Case, case_of
 
 OBSERVER, PROFILER = "tensorcopy.copying.inside.conformance", "tensorcopy.copying.inside.profiler"
 
@@ -17,7 +18,8 @@ OBSERVER, PROFILER = "tensorcopy.copying.inside.conformance", "tensorcopy.copyin
 @cache
 def shipped() -> Campaign:
     """Return the campaign, without what a tensorcopy.toml adds."""
-    quick = "|".join(re.escape(spec.label) for spec in suite_specs.table().values() if spec.quick)
+    specs = suite_specs.read(interpreters.own_suites() / "suites.toml")
+    quick = "|".join(re.escape(spec.label) for spec in specs.rows.values() if spec.quick)
     return Campaign(
         name="tensorcopy",
         title="How do I copy a tensor?",
@@ -25,6 +27,7 @@ def shipped() -> Campaign:
         releases=release_table.load(),
         table=release_table.TABLE,
         suites=interpreters.own_suites(),
+        specs=specs,
         pins_numpy=True,
         is_shipped=True,
         observers=(OBSERVER,),
@@ -34,6 +37,13 @@ def shipped() -> Campaign:
         quick=rf"^({quick})\.",
         memory=r"^memory\.",
     )
+
+
+@cache
+def memory_case(metric: str, method: str, device: str) -> Case:
+    """Return the case that counts bytes or allocations of a method, for an input of 4 MiB on a device."""
+    (spec,) = (spec for spec in shipped().specs.rows.values() if spec.metric == metric)
+    return case_of(spec, {"method": method, "numel": str(2**20), "device": device})
 
 
 def of_folder(folder: Path) -> Campaign:

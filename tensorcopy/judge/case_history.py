@@ -1,4 +1,4 @@
-"""The history of a case over the releases, of times or of exact counts: its changes, and where it stands with the newest release.
+"""A case over the releases of a history: its changes, what they mean, and where it stands with the newest release.
 
 A step is a significant change between two neighbours: of two releases that were measured one after the other, as `comparisons` judges them,
 so that a history contradicts no comparison.
@@ -10,19 +10,31 @@ all launches of the history. The lowest of many times is low by chance, so p is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cached_property
 from math import inf, log
 
 from tensorcopy.campaign import NO_RULES, VerdictRules
 from tensorcopy.judge import comparisons
-from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.paired import ALPHA, Change, Verdict
+from tensorcopy.judge.comparisons import Comparison, Question
+from tensorcopy.judge.paired import ALPHA, Change, Verdict, has_changed
 from tensorcopy.releases import release_table
-from tensorcopy.results.cases import Case
+from tensorcopy.results.cases import Case, counted_case
+from tensorcopy.results.kinds import TOLERANCES
 from tensorcopy.results.result import Result
 
 LAST = 8  # releases, with the newest, whose slowdowns are recent: some two years of them
+MOST_BACK = 0.05  # relative, the largest slowdown that is back: the layouts of two released binaries differ by 2 to 3 % each
+
+
+class OpenSince(Enum):
+    """When an open case last became slower; one that is back to an earlier level is no news."""
+
+    NEW = "new"
+    BACK = "back to an earlier level"
+    RECENT = "recent"
+    OLDER = "older"
 
 
 @dataclass(frozen=True)
@@ -61,7 +73,8 @@ class CaseHistory:
     unit: str  # of the values
     results: tuple[Result, ...]  # of each release, in order
     values: tuple[float | None, ...]  # None for a release that was not measured
-    rules: VerdictRules = field(default=NO_RULES)
+    counts: CaseHistory | None = None  # of a timed case that of its instructions, where they were counted
+    rules: VerdictRules = NO_RULES
 
     @cached_property
     def releases(self) -> tuple[str, ...]:
@@ -84,9 +97,10 @@ class CaseHistory:
         return tuple(self._step(index, change) for index, change in self.neighbours.items() if change and change.changed)
 
     def _step(self, index: int, change: Change) -> Step:
-        before, after = change.before or 0.0, change.after or 0.0
-        interval = change.interval or (change.count.interval if change.count else None)
-        return Step(index, before, before * change.size if change.interval else after, change.p or 0.0, interval, self.against(index))
+        before, place = change.before or 0.0, self.before(index)
+        after = before * change.size if change.interval else change.after or 0.0
+        against = self.releases[place] if place < index - 1 else ""
+        return Step(index, before, after, change.p or 0.0, change.interval or change.difference, against)
 
     @property
     def is_compared(self) -> bool:
@@ -102,11 +116,6 @@ class CaseHistory:
         """Return the last index before with a value, of those that launches lead to if there are any."""
         earlier = [place for place in reversed(self.places) if place < index]
         return next((place for place in earlier if self.have_met(place, index)), earlier[0])
-
-    def against(self, index: int) -> str:
-        """Return the release that the one at an index is compared with, where releases between were not measured; else ""."""
-        before = self.before(index)
-        return self.releases[before] if before < index - 1 else ""
 
     def have_met(self, before: int, after: int) -> bool:
         """Return whether launches lead from one release to another: else nothing compares them."""
@@ -125,32 +134,81 @@ class CaseHistory:
         later = (index for index in self.places if index > step.index)
         return next((index for index in later if (change := self.change(before, index)) and change.verdict in back), None)
 
+    def count_ratio(self, before: str, after: str) -> float | None:
+        """Return the ratio of the instructions of two releases; None where one of them was not counted."""
+        counts = dict(zip(self.counts.releases, self.counts.values)) if self.counts else {}
+        first, second = counts.get(before), counts.get(after)
+        return second / first if first and second else None
+
+    def is_back(self, index: int) -> bool:
+        """Return whether a slowdown only loses what the release before had gained; index : of the slower release.
+
+        The release before was faster than the one before that, its whole interval; against the latter the slower one is unchanged, its
+        whole interval within the margin, or faster, and does not execute more instructions, where they were counted. A slowdown by more
+        than `MOST_BACK` is news, whatever was gained before it.
+        """
+        if index not in self.places[2:]:
+            return False
+        before = self.before(index)
+        gained, lost = self.neighbours.get(before), self.neighbours[index]
+        if not (gained and gained.interval and gained.interval[1] < 1):
+            return False
+        if not (lost and lost.verdict is Verdict.SLOWER and lost.size <= 1 + MOST_BACK):
+            return False
+        earlier = self.before(before)
+        total, ratio = self.change(earlier, index), self.count_ratio(self.releases[earlier], self.releases[index])
+        is_level = total is not None and total.verdict in (Verdict.UNCHANGED, Verdict.FASTER)
+        return is_level and (ratio is None or ratio < 1 or are_same(ratio))
+
+
+def are_same(ratio: float) -> bool:
+    """Return whether the instructions of two releases agree within 1 %."""
+    return not has_changed(1.0, ratio, TOLERANCES["instructions"])
+
 
 def over(results: Sequence[Result], rules: VerdictRules = NO_RULES) -> dict[Case, CaseHistory]:
     """Return the history of each case over the results of a history, in order of release.
 
-    A result with times on other devices alone is no part of a timed case's history: what was timed on a device stands as if no other were.
+    Cases are those of the newest result first, timed ones before counted ones and those that only fail. A result with times on other
+    devices alone is no part of a timed case's history: what was timed on a device stands as if no other were.
     """
     results = [result for result in results if not result.revision]
-    newest, by_case = results[-1], {}
-    timed = [{case.device for case in result.timings if case.spec.compared} for result in results]
-    for case in cases(results):
-        own, device = results, case.device
-        if any(case in result.timings for result in results):
-            own = [result for result, devices in zip(results, timed) if device in devices or not devices or case in result.failures]
-        measured = [result.measured(case) for result in own]
-        values = tuple(each.value if each and (each.value or not case.spec.stands_beside) else None for each in measured)
-        on = f"{newest.hardware(device)} ({newest.history}, {device}), Python {newest.python}"
-        by_case[case] = CaseHistory(case, on, case.spec.unit, tuple(own), values, rules)
-    return by_case
-
-
-def cases(results: Sequence[Result]) -> tuple[Case, ...]:
-    """Return the cases of `over`, in its order: of the newest result first, timed ones before counted ones and those that only fail."""
-    timed = [case for result in results[::-1] for case in result.timings]
+    newest, by_case = results[-1], dict[Case, CaseHistory]()
+    devices = [{case.device for case in result.timings if case.spec.compared} for result in results]
+    timed = dict.fromkeys(case for result in results[::-1] for case in result.timings)
     counted = [case for result in results[::-1] for case, value in result.counts.items() if value or not case.spec.stands_beside]
-    failing = [case for case in results[-1].failures if not case.spec.stands_beside]
-    return tuple(case for case in dict.fromkeys([*timed, *counted, *failing]) if case.spec.compared)
+    failing = [case for case in newest.failures if not case.spec.stands_beside]
+    cases = [case for case in dict.fromkeys([*timed, *counted, *failing]) if case.spec.compared]
+    for case in sorted(cases, key=lambda case: case.spec.timed):  # first what is counted for times
+        own, device = results, case.device
+        if case in timed:
+            own = [result for result, on in zip(results, devices) if device in on or not on or case in result.failures]
+        measured = (result.value_of(case) for result in own)
+        values = tuple(None if value == 0 and case.spec.stands_beside else value for value in measured)
+        on = f"{newest.hardware(device)} ({newest.history}, {device}), Python {newest.python}"
+        count = counted_case(case) if case.spec.timed else None
+        by_case[case] = CaseHistory(case, on, case.spec.unit, tuple(own), values, by_case.get(count) if count else None, rules)
+    return {case: by_case[case] for case in cases}
+
+
+def between(question: Question, results: Sequence[Result]) -> Comparison:
+    """Return the comparison of two results of a history, with what is back; results : those of the history, in order of release."""
+    return with_back(comparisons.between(question), over(results, question.rules))
+
+
+def with_back(comparison: Comparison, by_case: Mapping[Case, CaseHistory]) -> Comparison:
+    """Return a comparison that knows which of its slower cases are back to an earlier level: where its sides are neighbours in a history.
+
+    by_case : the history of both sides, as `over` has it
+    """
+    back = set()
+    for case, change in comparison.changes.items():
+        history = by_case.get(case)
+        if change.verdict is Verdict.SLOWER and history and comparison.after in history.results:
+            index = history.results.index(comparison.after)
+            if index in history.places[1:] and history.results[history.before(index)] is comparison.before and history.is_back(index):
+                back.add(case)
+    return replace(comparison, back=frozenset(back))
 
 
 def releases_of(histories: Iterable[CaseHistory]) -> list[str]:
@@ -164,11 +222,25 @@ class Standing:
 
     history: CaseHistory
     newest: int  # the index of the last release that measured it
-    first: Change | None  # the change from the first release that measured it; None for a single release
     best: int | None  # the index of the earlier release with the lowest time; None where none is lower
     cost: Change | None  # the change from that release to the newest one
-    is_open: bool  # whether the newest release of the history measured the case, and is significantly slower than the best one
-    since: Step | None  # of an open case, its last slowdown that no later release took back; None where it crept
+    since: OpenSince | None = None  # of an open case, when it last became slower; None where the newest release is not slower than the best
+    step: Step | None = None  # of an open case its last slowdown that stays, of one that is back that slowdown; None where it crept
+
+    @property
+    def case(self) -> Case:
+        """The case."""
+        return self.history.case
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the newest release of the history measured the case, and is significantly slower than the best one."""
+        return self.since is not None
+
+    @property
+    def release(self) -> str:
+        """The release with which an open case became slower; "" where it crept."""
+        return self.history.releases[self.step.index] if self.step else ""
 
     @property
     def ratio(self) -> float:
@@ -183,9 +255,7 @@ class Standing:
     @property
     def accepted(self) -> str:
         """Why it is known and stays, as tensorcopy.toml says of the release since which it is slower; "" where it does not."""
-        history = self.history
-        since = self.newest if self.since is None else self.since.index
-        return history.rules.why(history.case.name, history.releases[since])
+        return self.history.rules.why(self.case.name, self.release or self.history.releases[self.newest])
 
     @property
     def times(self) -> tuple[float, float]:
@@ -202,14 +272,17 @@ def standing(history: CaseHistory) -> Standing | None:
     earlier = [index for index in history.places[:-1] if history.have_met(index, newest)]
     lowest = min(earlier, key=lambda index: history.values[index] or inf, default=newest)
     best = lowest if (history.values[lowest] or inf) < (history.values[newest] or 0.0) else None
-    cost = None if best is None else history.change(best, newest)
-    is_newest = newest == len(history.releases) - 1
+    found = Standing(history, newest, best, None if best is None else history.change(best, newest))
     # p of the comparison with each earlier release is adjusted for all cases; the chance of a false alarm among all of them is their sum
-    is_open = is_newest and cost is not None and cost.verdict is Verdict.SLOWER and (cost.p or 0.0) * len(earlier) <= ALPHA
-    slower = [step for step in history.steps if is_open and best is not None and step.index > best and step.rises]
-    since = next((step for step in reversed(slower) if history.taken_back(step) is None), None)
-    first = history.change(earlier[0], newest) if earlier else None
-    return Standing(history, newest, first, best, cost, is_open, since)
+    is_slower = found.cost is not None and found.cost.verdict is Verdict.SLOWER and (found.cost.p or 0.0) * len(earlier) <= ALPHA
+    if best is None or not is_slower or newest < len(history.releases) - 1:
+        return found
+    lasting = [step for step in history.steps if step.index > best and step.rises and history.taken_back(step) is None]
+    if news := [step for step in lasting if not history.is_back(step.index)]:
+        last = news[-1].index
+        since = OpenSince.NEW if last == newest else OpenSince.RECENT if last > newest - LAST else OpenSince.OLDER
+        return replace(found, since=since, step=news[-1])
+    return replace(found, since=OpenSince.BACK, step=lasting[-1]) if lasting else replace(found, since=OpenSince.OLDER)
 
 
 def standings(by_case: Mapping[Case, CaseHistory]) -> dict[Case, Standing]:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from tensorcopy import numbers
 from tensorcopy.campaign import NO_RULES, VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import paired
 from tensorcopy.judge.paired import MARGIN, Change, Reason, Verdict
-from tensorcopy.results import effects, suite_specs
+from tensorcopy.results import effects
 from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.effects import Difference
 from tensorcopy.results.kinds import spread
@@ -28,7 +28,6 @@ from tensorcopy.results.result import Result
 KINDS = (2**14, 2**17, 2**20)  # elements, of the largest tensor of each kind but the last
 SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
 NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
-Group = TypeVar("Group", bound=Hashable)
 
 
 class FieldDifference(NamedTuple):
@@ -133,80 +132,52 @@ def _texts(provenance: Mapping[str, Any]) -> dict[str, str]:
 
 @lru_cache(maxsize=1024)  # pairs: a site asks for the neighbours in each case's history, and on their page
 def judged(question: Question) -> dict[Case, Change]:
-    """Return the change of every case that torch can change; the times of a device are judged together, as are all tracked values."""
+    """Return the change of every case that torch can change, a time with its count beside it.
+
+    The times of a device are judged together, so that no other device moves a verdict, and all tracked values. A count that only stands
+    beside times has a change where both sides have it.
+    """
     before, after = question.before, question.after
     others = [case for side in (before, after) for case in (*side.count_repeats, *side.failures)]
-    by_test: dict[str, list[Case]] = {}
-    for case in dict.fromkeys([*before.timings, *after.timings, *others]):
-        if case.spec.compared:
-            by_test.setdefault(case.kind.test, []).append(case)
-    return {case: change for test, cases in by_test.items() for case, change in TESTS[test](question, cases).items()}
+    cases = [case for case in dict.fromkeys([*before.timings, *after.timings, *others]) if case.spec.compared]
+    changes = {case: change for case in cases if (change := _incomparable(before, after, case))}
+    measured, by_device = effects.between(before.column, after.column), dict[str, dict[Case, Difference]]()
+    tracked: dict[Case, tuple[str, Sequence[float], Sequence[float]]] = {}
+    for case in [case for case in cases if case not in changes]:
+        if case.kind.test == "tolerance" and (count := _of_count(question, case)):
+            changes[case] = count
+        elif case.kind.test == "Student's t":
+            tracked[case] = case.spec.unit, before.count_repeats[case], after.count_repeats[case]
+        elif difference := measured.get(case):
+            by_device.setdefault(case.device, {})[case] = difference
+    changes |= paired.of_values(tracked)
+    for of_device in by_device.values():
+        changes |= paired.judge(of_device, margin=question.smallest, kind=kind)
+    whole = {}
+    for case in sorted(cases, key=lambda case: not case.spec.timed):
+        first, second, counted = before.value_of(case), after.value_of(case), counted_case(case)
+        if case.spec.stands_beside and None in (first, second):
+            continue
+        if (change := changes.get(case)) is None:
+            launches = before.timings[case].launches, after.timings[case].launches
+            change = Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=launches)
+        whole[case] = replace(
+            change,
+            before=first,
+            after=second,
+            count=_of_count(question, counted) if counted else None,
+            accepted=question.accepted(case) if change.verdict is Verdict.SLOWER else "",
+            unit=case.spec.unit,
+            kind=case.kind,
+        )
+    return whole
 
 
-def between(question: Question) -> Comparison:
-    """Compare two results: every case that torch can change, without the counts that stand beside times."""
-    changes = {case: change for case, change in judged(question).items() if not case.spec.stands_beside}
+def between(question: Question, unit: str = "") -> Comparison:
+    """Compare two results: every time and tracked value that torch can change, or the exact counts in a unit such as "instructions"."""
+    changes = {case: change for case, change in judged(question).items() if unit == (case.spec.unit if case.spec.stands_beside else "")}
     compared = sum(change.interval is not None for change in changes.values())
     return Comparison(question, labels(question.before, question.after), changes, compared)
-
-
-def of_counts(before: Result, after: Result, unit: str, *, margin: float | None) -> Comparison:
-    """Compare the exact counts of two results, in one unit such as "instructions"; margin : instead of the tolerance of the unit."""
-    question = Question(before, after, margin=margin)
-    changes = {case: change for case, change in judged(question).items() if case.spec.stands_beside and case.spec.unit == unit}
-    return Comparison(question, labels(before, after), changes)
-
-
-def _times(question: Question, cases: Sequence[Case]) -> dict[Case, Change]:
-    """Return the changes of times, each with its count beside it."""
-    before, after = question.before, question.after
-    measured = effects.between(before.column, after.column)
-    unknown = {case: change for case in cases if (change := _incomparable(before, after, case))}
-    by_device: dict[str, dict[Case, Difference]] = {}
-    for case in cases:
-        if case not in unknown and (difference := measured.get(case)):
-            by_device.setdefault(case.device, {})[case] = difference
-    changes = dict(unknown)
-    for of_device in by_device.values():  # judged together, so that no other device moves a verdict
-        changes |= paired.judge(of_device, margin=question.smallest, kind=kind)
-    for case in cases:
-        first, second = before.timings.get(case), after.timings.get(case)
-        launches = first.launches if first else 0, second.launches if second else 0
-        change = changes.get(case) or Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=launches)
-        counted = counted_case(case)
-        count = _of_count(question, counted) if counted else None
-        changes[case] = replace(
-            change,
-            before=first.seconds if first else None,
-            after=second.seconds if second else None,
-            count=count.count if count else None,
-            accepted=question.accepted(case) if change.verdict is Verdict.SLOWER else "",
-        )
-    return {case: changes[case] for case in cases}
-
-
-def _counts(question: Question, cases: Sequence[Case]) -> dict[Case, Change]:
-    """Return the changes of the exact counts that both sides have, and why others have none, unless they only stand beside times."""
-    before, after, changes = question.before, question.after, dict[Case, Change]()
-    for case in cases:
-        if change := _of_count(question, case):
-            changes[case] = change
-        elif not case.spec.stands_beside and (change := _incomparable(before, after, case)):
-            changes[case] = replace(change, unit=case.spec.unit, kind=case.kind)
-    return changes
-
-
-def _values(question: Question, cases: Sequence[Case]) -> dict[Case, Change]:
-    """Return the changes of tracked values."""
-    before, after = question.before, question.after
-    unknown = {case: change for case in cases if (change := _incomparable(before, after, case))}
-    known = {case: (case.spec.unit, before.count_repeats[case], after.count_repeats[case]) for case in cases if case not in unknown}
-    changes = paired.of_values(known)
-    for case, change in unknown.items():
-        first, second = (side.measured(case) for side in (before, after))
-        change = replace(change, unit=case.spec.unit, kind=case.kind)
-        changes[case] = replace(change, before=first.value if first else None, after=second.value if second else None)
-    return {case: changes[case] for case in cases}
 
 
 def _of_count(question: Question, case: Case) -> Change | None:
@@ -217,9 +188,6 @@ def _of_count(question: Question, case: Case) -> Change | None:
     repeats = [side.count_repeats[case] for side in (before, after)]
     repeatability = max((spread(values) for values in repeats if len(values) > 1), default=None)
     return paired.exact(case.spec.unit, before.counts[case], after.counts[case], repeatability, question.margin, case.kind)
-
-
-TESTS = {"moderated t": _times, "tolerance": _counts, "Student's t": _values}  # by `Kind.test`
 
 
 def _incomparable(before: Result, after: Result, case: Case) -> Change | None:
@@ -237,20 +205,10 @@ def _incomparable(before: Result, after: Result, case: Case) -> Change | None:
     return None
 
 
-@dataclass(frozen=True)
-class Mean:
-    """The geometric mean of the times of some cases, and its change."""
+def group_means(comparison: Comparison) -> dict[tuple[Case, ...], Change]:
+    """Return the change of the geometric mean of the compared cases of each module's methods on each device.
 
-    module: str  # of their suites: "copies"
-    device: str
-    cases: tuple[Case, ...]
-    change: Change
-
-
-def group_means(comparison: Comparison) -> list[Mean]:
-    """Return the mean of the compared cases of each group of methods on each device; a group of which only some are shown has none.
-
-    The means of a device are judged together, whatever is shown.
+    The means of a device are judged together, whatever is shown; a group of which only some are shown is left out.
     """
     question, groups = comparison.question, dict[tuple[str, str], list[Case]]()
     for case, change in between(question).changes.items():
@@ -262,9 +220,9 @@ def group_means(comparison: Comparison) -> list[Mean]:
     for device in dict.fromkeys(device for _, device in measured):
         of_device = {key: difference for key, difference in measured.items() if key[1] == device}
         changes |= paired.judge(of_device, margin=question.smallest)
-    means = [Mean(*key, tuple(several[key]), change) for key, change in changes.items() if change.interval]
-    order = [*suite_specs.sections()]
-    return sorted((mean for mean in means if comparison.changes.keys() >= {*mean.cases}), key=lambda mean: order.index(mean.module))
+    means = {tuple(several[key]): change for key, change in changes.items() if change.interval}
+    shown = [cases for cases in means if comparison.changes.keys() >= {*cases}]
+    return {cases: means[cases] for cases in sorted(shown, key=lambda cases: cases[0].spec.place)}
 
 
 def kind(case: Case) -> tuple[str, int]:

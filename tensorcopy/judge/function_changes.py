@@ -176,12 +176,7 @@ class ProfileDifference:
         return tuple(change for change in self.functions if change.status != "changed" and abs(change.calls) >= CALLED_MORE)
 
 
-def between(first: Profiles, second: Profiles, name: str) -> ProfileDifference:
-    """Return the difference of a case that both sides have."""
-    return of_profiles(first.of(name), second.of(name))
-
-
-def of_profiles(before: Profile, after: Profile) -> ProfileDifference:
+def between(before: Profile, after: Profile) -> ProfileDifference:
     """Return the difference of a case.
 
     An inline function is in each library that uses it, and the loader takes any. So those of one name are one where the sides have them in
@@ -225,15 +220,8 @@ def group_of(function: Function) -> str:
 
 def by_component(profiles: Profiles, name: str) -> dict[str, float]:
     """Return the instructions of each component of a profiled case, which add up to those of the call; without those that do not run."""
-    row, components = profiles.cases[name], _components(profiles)
-    costs = dict.fromkeys(COMPONENTS, 0.0)
+    row, costs = profiles.cases[name], dict.fromkeys(COMPONENTS, 0.0)
     for number, own in zip(row.functions[0::3], row.functions[1::3]):
-        costs[components[int(number)]] += own
+        costs[group_of(profiles.functions[int(number)])] += own
     costs[OTHER] += max(0.0, row.instructions - sum(costs.values()))
     return {component: cost for component, cost in costs.items() if cost}
-
-
-@lru_cache(maxsize=64)
-def _components(profiles: Profiles) -> list[str]:
-    """Return the component of each function that profiles list: once, because hundreds of cases share them."""
-    return [group_of(function) for function in profiles.functions]

@@ -5,14 +5,12 @@ A group is a suite's methods on one device, on small or on large tensors: a chan
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
-from tensorcopy.judge import meaning
-from tensorcopy.judge.case_history import CaseHistory, Standing, Step, releases_of
-from tensorcopy.judge.meaning import OpenSince
+from tensorcopy.judge.case_history import CaseHistory, OpenSince, Standing, Step, releases_of
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.results.cases import Case
 from tensorcopy.results.kinds import TIME, Kind
@@ -50,92 +48,55 @@ class ReleaseChange:
 
 
 def changes_by_release(by_case: Mapping[Case, CaseHistory]) -> list[ReleaseChange]:
-    """Return the changes of many cases of a history, in order of release."""
-    groups = {group: [by_case[case] for case in cases] for group, cases in grouped(by_case).items()}
-    releases = releases_of(by_case.values())
-    return [change for release in releases for group, each in groups.items() for change in _changes_at(release, group, each)]
-
-
-def grouped(by_case: Mapping[Case, CaseHistory]) -> dict[CaseGroup, list[Case]]:
-    """Return the cases of each group, in the order of the cases."""
-    groups: dict[CaseGroup, list[Case]] = {}
+    """Return the changes of many cases of a history in order of release, of a group the slower cases first."""
+    groups: dict[CaseGroup, list[CaseHistory]] = {}
     for case, history in by_case.items():
-        parameters = dict(case.parameters)
-        numel = parameters.get(NUMEL, "0" if case.spec.shipped else "")
+        numel = dict(case.parameters).get(NUMEL, "0" if case.spec.shipped else "")
         small = int(numel) <= DISPATCHER if numel else None
-        groups.setdefault(CaseGroup(case.spec.module, case.device, small, history.unit, case.kind), []).append(case)
-    return groups
-
-
-def _changes_at(release: str, group: CaseGroup, histories: Sequence[CaseHistory]) -> Iterator[ReleaseChange]:
-    """Yield the slower cases of a group at a release, and the faster ones."""
-    at_release = [(history.case, step) for history in histories for step in history.steps if history.releases[step.index] == release]
-    at_release.sort(key=lambda each: (bool(each[1].against), -each[1].size))
-    for rises in (True, False):
-        verdict = Verdict(group.kind.rises if rises else group.kind.falls)
-        changed = [(case, step) for case, step in at_release if step.rises is rises]
-        for against in dict.fromkeys(step.against for _, step in changed):
-            cases = {case: step for case, step in changed if step.against == against}
-            ratio = median(step.ratio for step in cases.values())
-            yield ReleaseChange(release, group, verdict, tuple(cases), len(histories), ratio, cases, against)
-
-
-class OpenCase(NamedTuple):
-    """A case whose newest release is slower than an earlier one."""
-
-    standing: Standing
-    since: OpenSince
-    step: Step | None  # its last slowdown that stays, of one that is back that slowdown; None where it crept
-
-    @property
-    def case(self) -> Case:
-        """The case."""
-        return self.standing.history.case
-
-    @property
-    def release(self) -> str:
-        """The release with which it became slower; "" where it crept."""
-        return self.standing.history.releases[self.step.index] if self.step else ""
+        groups.setdefault(CaseGroup(case.spec.module, case.device, small, history.unit, case.kind), []).append(history)
+    changed: dict[tuple[str, CaseGroup, bool, str], dict[Case, Step]] = {}
+    for group, histories in groups.items():
+        steps = ((history, step) for history in histories for step in history.steps)
+        for history, step in sorted(steps, key=lambda each: (not each[1].rises, bool(each[1].against), -each[1].size)):
+            key = history.releases[step.index], group, step.rises, step.against
+            changed.setdefault(key, {})[history.case] = step
+    found = []
+    for (release, group, rises, against), of_cases in changed.items():
+        verdict, ratio = Verdict(group.kind.rises if rises else group.kind.falls), median(step.ratio for step in of_cases.values())
+        found.append(ReleaseChange(release, group, verdict, tuple(of_cases), len(groups[group]), ratio, of_cases, against))
+    order = releases_of(by_case.values())
+    return sorted(found, key=lambda change: order.index(change.release))
 
 
 class OpenMethod(NamedTuple):
     """The open cases of one method or suite on a device that became slower at the same time; the largest cost first."""
 
     since: OpenSince
-    cases: tuple[OpenCase, ...]
+    cases: tuple[Standing, ...]
 
     @property
     def is_news(self) -> bool:
         """Whether a case is neither accepted nor back to an earlier level."""
-        return self.since is not OpenSince.BACK and not all(each.standing.accepted for each in self.cases)
+        return self.since is not OpenSince.BACK and not all(each.accepted for each in self.cases)
 
     @property
     def worst(self) -> Standing:
         """The case with the largest cost."""
-        return self.cases[0].standing
+        return self.cases[0]
 
     @property
-    def slowed_most(self) -> OpenCase:
+    def slowed_most(self) -> Standing:
         """The case with the largest single slowdown; where all crept, the one with the largest cost."""
         return max(self.cases, key=lambda each: each.step.ratio if each.step else 0.0)
 
 
-def open_cases(standings: Mapping[Case, Standing], by_case: Mapping[Case, CaseHistory]) -> dict[Case, OpenCase]:
-    """Return the open cases among some; by_case : the histories of all, of which those of instructions tell what is back."""
-    found = {}
-    for case, each in standings.items():
-        if each.is_open:
-            counts = meaning.instructions(by_case, case)
-            found[case] = OpenCase(each, meaning.open_since(each, counts), meaning.slowdown(each, counts) or each.since)
-    return found
-
-
-def open_methods(cases: Iterable[OpenCase]) -> list[OpenMethod]:
-    """Return open cases of a device by method: the newest first, and then those with the largest cost."""
-    found: dict[tuple[OpenSince, str], list[OpenCase]] = {}
-    for each in cases:
-        found.setdefault((each.since, subject(each.case)), []).append(each)
-    methods = [OpenMethod(since, tuple(sorted(of, key=lambda each: -each.standing.ratio))) for (since, _), of in found.items()]
+def open_methods(standings: Iterable[Standing]) -> list[OpenMethod]:
+    """Return the open ones among the cases of a device by method: the newest first, and then those with the largest cost."""
+    found: dict[tuple[OpenSince, str], list[Standing]] = {}
+    for each in standings:
+        if each.since:
+            found.setdefault((each.since, subject(each.case)), []).append(each)
+    methods = [OpenMethod(since, tuple(sorted(of, key=lambda each: -each.ratio))) for (since, _), of in found.items()]
     return sorted(methods, key=lambda each: ([*OpenSince].index(each.since), -each.worst.ratio))
 
 

@@ -75,48 +75,6 @@ def has_changed(before: float, after: float, tolerance: float) -> bool:
     return high > low and high >= low * (1 + tolerance)
 
 
-@dataclass(frozen=True, slots=True)
-class CountPair:
-    """An exact count of a case on both sides, such as its instructions, or a value that it tracks."""
-
-    unit: str
-    before: float
-    after: float
-    repeatability: float | None = None  # the relative difference of repeated counts of either side; None where it was counted once
-    tolerance: float = 0.0  # relative, up to which two counts are equal
-    interval: tuple[float, float] | None = None  # of a tracked value's difference; None where all launches of a side agree
-    known: bool = True  # whether launches can tell a difference, see `of_values`
-    kind: Kind = COUNT
-
-    @property
-    def likely(self) -> Verdict | None:
-        """Higher or lower, of an unknown value whose own interval excludes 0; None elsewhere."""
-        low, high = self.interval or (0.0, 0.0)
-        return None if self.known or low <= 0 <= high else Verdict(self.kind.rises if low > 0 else self.kind.falls)
-
-    @property
-    def ratio(self) -> float:
-        """The count after over the count before; 1 for two zeros."""
-        return self.after / self.before if self.before else inf if self.after else 1.0
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict of its kind: on a count that has changed by more than the tolerance, and on a tracked value that is another one."""
-        if not self.known:
-            return Verdict.UNKNOWN
-        return Verdict(self.kind.verdict(self.before, self.after) if self.changed_at_all else self.kind.stays)
-
-    @property
-    def changed_at_all(self) -> bool:
-        """Whether both values differ by more than the tolerance."""
-        return has_changed(self.before, self.after, self.tolerance)
-
-    @property
-    def changed(self) -> bool:
-        """Whether that is known, too."""
-        return self.known and self.changed_at_all
-
-
 @dataclass(frozen=True, slots=True)  # a site has a hundred thousand of them
 class Change:
     """The verdict on one case, with its reason and the numbers behind it; `report.comparison` has the texts."""
@@ -131,7 +89,9 @@ class Change:
     launches: tuple[int, int] = (0, 0)  # before and after
     more_launches: int | None = None  # that would decide an unknown case; None if not applicable, or too many to take
     failure: str = ""  # what the case raised on a side that was not measured, or why it was skipped; "" if neither is known
-    count: CountPair | None = None  # the exact count beside the time; of a case that is only counted or tracked, that itself
+    count: Change | None = None  # of a time, the exact count beside it
+    difference: tuple[float, float] | None = None  # of a tracked value, the interval of its difference; None where launches agree
+    repeatability: float | None = None  # of an exact count, the relative difference of repeated ones; None where it was counted once
     unit: str = SECONDS
     kind: Kind = TIME
     way: str = PAIRED  # how the sides were compared, see `Difference`
@@ -152,19 +112,18 @@ class Change:
         return self.verdict.value in (self.kind.rises, self.kind.falls)
 
     @property
-    def has_interval(self) -> bool:
-        """Whether it has an interval, at `level`: of the ratio, or of a tracked value's difference."""
-        return bool(self.interval or (self.count and self.count.interval))
+    def counted(self) -> Change | None:
+        """The change of a count or tracked value, where both sides have it: its own, or that beside a time."""
+        return self.count if self.timed else None if self.before is None or self.after is None else self
 
     @property
     def likely(self) -> Verdict | None:
         """What an unknown case likely is: its own interval lies beyond the margin, but it is not significant among all; None elsewhere."""
-        if self.interval is None:
-            return self.count.likely if self.count else None
-        low, high = self.interval
-        if self.verdict is not Verdict.UNKNOWN or (low <= 1 + self.margin and high >= 1 / (1 + self.margin)):
+        ends = self.interval or self.difference
+        if self.verdict is not Verdict.UNKNOWN or ends is None:
             return None
-        return Verdict.SLOWER if low > 1 else Verdict.FASTER
+        least, most = (1 / (1 + self.margin), 1 + self.margin) if self.interval else (0.0, 0.0)
+        return Verdict(self.kind.rises) if ends[0] > most else Verdict(self.kind.falls) if ends[1] < least else None
 
     @property
     def detectable(self) -> float | None:
@@ -266,51 +225,42 @@ def judge(
     ps = holm(2 * stdtr(total, -np.abs(sizes) / errors))
     halves, thresholds = (stdtrit(total, 1 - chance / 2) * errors for chance in (alpha, alpha / len(testable)))
     computed = zip(testable.items(), ps, errors.tolist(), halves.tolist(), thresholds.tolist())
-    for (case, each), p, error, half, threshold in computed:
-        changes[case] = _verdict(each, p, error, half, threshold, margin, alpha)
+    for (case, each), p, error, half, threshold in computed:  # p, half of an interval, and the size that would be significant among all
+        smallest, size, more = log(1 + margin), abs(each.size), None
+        if p <= alpha and size >= smallest:
+            verdict, reason = Verdict.SLOWER if each.size > 0 else Verdict.FASTER, Reason.CHANGED
+        elif size + half <= smallest:
+            verdict, reason = Verdict.UNCHANGED, Reason.WITHIN_MARGIN
+        else:
+            verdict, reason = Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE
+            # an interval shrinks with the square root of the number of launches
+            shrink = half / (smallest - size) if size < smallest else threshold / size
+            needed = ceil(min(each.launches) * (shrink**2 - 1)) if isfinite(shrink) else MOST_LAUNCHES + 1
+            more = max(1, needed) if needed <= MOST_LAUNCHES else None
+        changes[case] = Change(
+            verdict,
+            reason,
+            ratio=exp(each.size),
+            interval=(exp(each.size - half), exp(each.size + half)),
+            p=p,
+            launches=each.launches,
+            more_launches=more,
+            way=each.way,
+            error=error,
+            threshold=max(threshold, smallest),
+            margin=margin,
+            level=1 - alpha,
+        )
     return {case: changes[case] for case in differences}
-
-
-def _verdict(each: Difference, p: float, error: float, half: float, threshold: float, margin: float, alpha: float) -> Change:
-    """Return the verdict on a difference.
-
-    p : adjusted for all cases
-    error : its standard error; half : half of its interval
-    threshold : the size that would be significant among all cases
-    """
-    smallest, size, more = log(1 + margin), abs(each.size), None
-    if p <= alpha and size >= smallest:
-        verdict, reason = Verdict.SLOWER if each.size > 0 else Verdict.FASTER, Reason.CHANGED
-    elif size + half <= smallest:
-        verdict, reason = Verdict.UNCHANGED, Reason.WITHIN_MARGIN
-    else:
-        verdict, reason = Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE
-        # an interval shrinks with the square root of the number of launches
-        shrink = half / (smallest - size) if size < smallest else threshold / size
-        needed = ceil(min(each.launches) * (shrink**2 - 1)) if isfinite(shrink) else MOST_LAUNCHES + 1
-        more = max(1, needed) if needed <= MOST_LAUNCHES else None
-    return Change(
-        verdict,
-        reason,
-        ratio=exp(each.size),
-        interval=(exp(each.size - half), exp(each.size + half)),
-        p=p,
-        launches=each.launches,
-        more_launches=more,
-        way=each.way,
-        error=error,
-        threshold=max(threshold, smallest),
-        margin=margin,
-        level=1 - alpha,
-    )
 
 
 def exact(unit: str, before: float, after: float, repeatability: float | None, margin: float | None, kind: Kind = COUNT) -> Change:
     """Return the change of an exact count; margin : what is tolerated in place of what its unit is, see `kinds.TOLERANCES`."""
-    tolerance = TOLERANCES.get(unit, 0.0) if margin is None else margin
-    pair = CountPair(unit, before, after, repeatability, tolerance, kind=kind)
-    reason = Reason.COUNT_CHANGED if pair.changed else Reason.COUNT_UNCHANGED
-    return Change(pair.verdict, reason, pair.ratio, before=before, after=after, count=pair, unit=unit, kind=kind)
+    changed = has_changed(before, after, TOLERANCES.get(unit, 0.0) if margin is None else margin)
+    verdict = Verdict(kind.verdict(before, after) if changed else kind.stays)
+    reason = Reason.COUNT_CHANGED if changed else Reason.COUNT_UNCHANGED
+    ratio = after / before if before else inf if after else 1.0
+    return Change(verdict, reason, ratio, before=before, after=after, repeatability=repeatability, unit=unit, kind=kind)
 
 
 def of_values(
@@ -328,22 +278,20 @@ def of_values(
     ps = dict(zip(tests, holm([p for _, p in tests.values()])))
     changes = {}
     for case, (unit, *sides) in values.items():
-        (first, second), fewest, interval = (kind.combine(side) for side in sides), min(map(len, sides)), None
-        known = ps[case] <= alpha if case in ps else first == second or fewest > 1
-        if case in tests:
-            interval = second - first - tests[case][0], second - first + tests[case][0]
-        pair = CountPair(unit, first, second, interval=interval, known=known, kind=kind)
-        reasons = {True: Reason.COUNT_CHANGED if pair.changed else Reason.COUNT_UNCHANGED, False: Reason.INTERVAL_TOO_WIDE}
+        (before, after), fewest = (kind.combine(side) for side in sides), min(map(len, sides))
+        half, difference = tests[case][0] if case in tests else None, after - before
+        known = ps[case] <= alpha if case in ps else not difference or fewest > 1
+        undecided = Reason.TOO_FEW_LAUNCHES if half is None else Reason.INTERVAL_TOO_WIDE
         changes[case] = Change(
-            pair.verdict,
-            reasons[known] if known or interval else Reason.TOO_FEW_LAUNCHES,
-            pair.ratio if first > 0 else None,
+            Verdict(kind.verdict(before, after)) if known else Verdict.UNKNOWN,
+            undecided if not known else Reason.COUNT_CHANGED if difference else Reason.COUNT_UNCHANGED,
+            after / before if before > 0 else None,
             p=ps.get(case),
-            before=first,
-            after=second,
+            before=before,
+            after=after,
             launches=(len(sides[0]), len(sides[1])),
-            more_launches=None if known or interval else 2 - fewest,
-            count=pair,
+            more_launches=None if known or half is not None else 2 - fewest,
+            difference=None if half is None else (difference - half, difference + half),
             unit=unit,
             kind=kind,
             level=1 - alpha,

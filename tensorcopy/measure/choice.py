@@ -53,5 +53,5 @@ def of_interpreters(chosen: Sequence[Side]) -> Side | None:
 
 def measured_here(history: str, own: Campaign, paths: Paths) -> list[Result]:
     """Return the results of this machine: those in the history of a name, or for "" in those of this processor."""
-    loaded = reader.load_results(paths.results, own.releases)
+    loaded = reader.load_results(paths.results, own)
     return [result for each in run.own_histories(loaded, history, [own_processor()]) for result in each.results]

@@ -22,9 +22,10 @@ from typing import Any, Literal
 
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
 from tensorcopy.measure.process import Process, Program, Reply, chance, shuffled, started, usable_cores
-from tensorcopy.results import launches, suite_specs
-from tensorcopy.results.cases import beside, device_of, names_of
-from tensorcopy.results.launches import ALL, OTHER_VERSION, TIMED, UNIT, Launch, Row, Side, Suite
+from tensorcopy.results import launches
+from tensorcopy.results.cases import Case, cases_of, names_of
+from tensorcopy.results.launches import ALL, OTHER_VERSION, UNIT, Launch, Row, Side, Suite
+from tensorcopy.results.suite_specs import TIMED, SuiteSpec, SuiteTable
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 from tensorcopy.worker.turns import usual
 
@@ -49,6 +50,7 @@ class Benchmark:
     """A benchmark, as asv describes it."""
 
     name: str  # such as "copies.BySize.time_copy"
+    spec: SuiteSpec  # what it is
     version: str
     param_names: list[str]
     params: list[list[str]]
@@ -63,18 +65,23 @@ class Benchmark:
         """The names of its cases, as asv writes them."""
         return names_of(self.name, self.params)
 
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """Its cases, in asv's order."""
+        return cases_of(self.spec, tuple(self.param_names), tuple(map(tuple, self.params)))
+
     @property
     def timed(self) -> bool:
         """Whether it is timed, and does not count or track something."""
         return self.type in TIMED
 
-    def parameters(self) -> Iterator[tuple[str, dict[str, str], int]]:
-        """Yield the name of each selected case, its parameters, and the bytes of its tensor, as of float32; 0 where none tells them."""
-        for text, values in zip(self.names, product(*self.params)):
+    def sizes(self) -> Iterator[tuple[str, Case, int]]:
+        """Yield the name of each selected case, the case, and the bytes of its tensor, as of float32; 0 where nothing tells them."""
+        for text, case in zip(self.names, self.cases):
             if text in self.selected:
-                of_case = dict(zip(self.param_names, values))
+                of_case = dict(case.parameters)
                 numel, nbytes = (int(of_case[key]) if of_case.get(key, "").isdecimal() else 0 for key in ("numel", "nbytes"))
-                yield text, of_case, 4 * numel or nbytes
+                yield text, case, 4 * numel or nbytes
 
     def stored(self) -> Suite:
         """Return it as a launch stores it, still without times."""
@@ -110,7 +117,7 @@ def merged(of_programs: Sequence[tuple[Program, Sequence[Mapping[str, Any]]]]) -
         if program.benchmarks in of_place:
             continue
         indices = of_place[program.benchmarks] = {}
-        for suite in map(_kept, described):
+        for suite in (_kept(each, program.specs) for each in described):
             name, known = suite.name, suites.get(suite.name)
             if known and known.version != suite.version:
                 for text, earlier in product(known.names, of_place.values()):
@@ -125,7 +132,7 @@ def merged(of_programs: Sequence[tuple[Program, Sequence[Mapping[str, Any]]]]) -
     return suites, [of_place[program.benchmarks] for program, _ in of_programs]
 
 
-def _kept(described: Mapping[str, Any]) -> Benchmark:
+def _kept(described: Mapping[str, Any], specs: SuiteTable) -> Benchmark:
     """Return a benchmark that asv describes as a launch can keep it: with texts of limited length, and without addresses in memory.
 
     An address is another one in each process: no launch would have a case of the one before. One with too many cases, or with two of one
@@ -154,6 +161,7 @@ def _kept(described: Mapping[str, Any]) -> Benchmark:
         longest += seconds("setup_cache_timeout", LONGEST_VALUE)
     return Benchmark(
         name,
+        specs.spec(name, kind, unit),
         version,
         param_names=[] if refused else [*map(text, described["param_names"])],
         params=[] if refused else params,
@@ -224,11 +232,11 @@ def _timed(
     """
     by_device: dict[str, dict[Any, tuple[list[str], Benchmark, bool]]] = {}
     for name, suite in suites.items():
-        for text, parameters, nbytes in suite.parameters():
+        for text, case, nbytes in suite.sizes():
             if any(text in of_side for of_side in numbers):
-                alone = not suite_specs.find(name).shipped or nbytes > LARGEST_SHARED
-                together = (name, text) if alone or len(numbers) > 1 else beside(name, parameters)
-                of_device = by_device.setdefault(device_of(name, parameters), {})
+                alone = not suite.spec.shipped or nbytes > LARGEST_SHARED
+                together = (name, text) if alone or len(numbers) > 1 else case.besides
+                of_device = by_device.setdefault(case.device, {})
                 of_device.setdefault(together, ([], suite, alone))[0].append(text)
     by_case: dict[tuple[str, int], Sequence[Turns]] = {}
     of_all = sum(len(texts) for of_device in by_device.values() for texts, _, _ in of_device.values())
@@ -356,7 +364,7 @@ def _counted(process: Process, suites: Suites, report_progress: ReportProgress) 
         else:
             beyond = f"it returned {answer.value}, beyond {launches.LARGEST_VALUE:g} or its inverse"
             suite.failed[str(index)] = {ALL: beyond if answer.failed is None else answer.failed}
-        if not suite_specs.find(benchmark.name).shipped:
+        if not benchmark.spec.shipped:
             process.end_fork()
     return of_suites
 

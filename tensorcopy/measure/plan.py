@@ -15,8 +15,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.launch import Benchmark, Suites
 from tensorcopy.measure.sides import Side
 from tensorcopy.numbers import counted
-from tensorcopy.results import suite_specs
-from tensorcopy.results.cases import Case, cases_of, names_of, some
+from tensorcopy.results.cases import Case, names_of, some
 from tensorcopy.results.launches import Launch, Place, builds
 from tensorcopy.worker.devices import ACCELERATORS
 
@@ -101,8 +100,8 @@ def wanted(request: Request, suites: Suites, devices: Collection[str]) -> dict[s
         is_counted = request.counts is not None and bool(re.search(request.counts, name))
         own = {
             text: index
-            for index, (text, case) in enumerate(zip(suite.names, cases_of_benchmark(suite)))
-            if (suite.timed or (is_counted if suite_specs.find(name).shipped else request.values))
+            for index, (text, case) in enumerate(zip(suite.names, suite.cases))
+            if (suite.timed or (is_counted if suite.spec.shipped else request.values))
             and case.device not in absent
             and not named.search(text)
             and request.device in ("", case.device)
@@ -112,7 +111,7 @@ def wanted(request: Request, suites: Suites, devices: Collection[str]) -> dict[s
         if own:
             chosen[name] = replace(suite, selected=own)
     if not chosen:
-        names = sorted(name for name in suites if not suite_specs.find(name).newest)
+        names = sorted(name for name, suite in suites.items() if not suite.spec.newest)
         got = f"no {'case' if request.values else 'timed case'} that matches {request.case or request.selection!r}"
         got += f" on {request.device}" if request.device else ""
         allowed = f"a regular expression on names such as {', '.join(names[:NAMED]) or 'none'}"
@@ -120,24 +119,17 @@ def wanted(request: Request, suites: Suites, devices: Collection[str]) -> dict[s
     return chosen
 
 
-def cases_of_benchmark(suite: Benchmark) -> Sequence[Case]:
-    """Return the cases of a benchmark, in asv's order."""
-    tracked = "" if suite.timed or suite_specs.find(suite.name).shipped else suite.unit or "unit"
-    return cases_of(suite.name, tuple(suite.param_names), tuple(map(tuple, suite.params)), tracked)
-
-
 def timed(suites: Suites, *, newest: bool) -> dict[str, Benchmark]:
     """Return the suites that are timed with every release, or those with the newest one only."""
-    return {name: suite for name, suite in suites.items() if suite.timed and suite_specs.find(name).newest == newest}
+    return {name: suite for name, suite in suites.items() if suite.timed and suite.spec.newest == newest}
 
 
 def only(suites: Suites, cases: Collection[Case]) -> dict[str, Benchmark]:
     """Return the suites with the selected cases that are among some."""
-    found: dict[str, Benchmark] = {}
-    for name, suite in suites.items():
-        of_suite = cases_of_benchmark(suite)
-        found[name] = replace(suite, selected={text: index for text, index in suite.selected.items() if of_suite[index] in cases})
-    return found
+    return {
+        name: replace(suite, selected={text: index for text, index in suite.selected.items() if suite.cases[index] in cases})
+        for name, suite in suites.items()
+    }
 
 
 def tasks(
@@ -168,7 +160,7 @@ def tasks(
         left = missing(request, [last], alone, there, request.launches)
         found.append(Task("times", beside, left, f"{name_of(beside, reference)}, sizes of the newest alone"))
     counting = {name: suite for name, suite in suites.items() if not suite.timed}
-    exact = {name: suite for name, suite in counting.items() if suite_specs.find(name).shipped}
+    exact = {name: suite for name, suite in counting.items() if suite.spec.shipped}
     varying = {name: suite for name, suite in counting.items() if name not in exact}
     for side in dict.fromkeys(side for group in divided for side in group if side in request.sides):
         left = missing(request, [side], exact, there, 1)
@@ -194,7 +186,7 @@ def told(launch: Launch, suites: Suites, opened: Mapping[Place, Mapping[str, Any
             continue
         there = {text: str(index) for index, text in enumerate(names_of(name, stored.params))}
         for number, side in enumerate(launch.sides):
-            now = opened.get(side.place) if suite_specs.find(name).packages else None
+            now = opened.get(side.place)
             if now is not None and builds(now) != builds(launch.provenance_of(number)):
                 continue
             numbers = range(len(launch.sides)) if side.revision else [number]
@@ -277,11 +269,11 @@ def outlook(tasks: Sequence[Task], suites: Suites, parallel: int, more: str) -> 
 def minutes(tasks: Sequence[Task], suites: Suites, parallel: int) -> str:
     """Return about how long tasks of a kind take: of another's suites the least, since their setup and calls may take minutes."""
     seconds, of_others = sum(START_SECONDS * task.launches * len(task.sides) for task in tasks), 0
-    for name, suite in suites.items():
+    for suite in suites.values():
         if suite.timed == (tasks[0].kind == "times"):
-            shipped = suite_specs.find(name).shipped
+            shipped = suite.spec.shipped
             of_others += 0 if shipped else len(suite.selected)
-            for text, _, nbytes in suite.parameters():
+            for text, _, nbytes in suite.sizes():
                 of_case = COUNT_SECONDS if not suite.timed else CASE_SECONDS + BYTE_SECONDS * nbytes if shipped else OWN_FORK_SECONDS
                 for task in tasks:
                     seconds += of_case * len(task.sides) * max((task.left.get((side.place, text), 0) for side in task.sides), default=0)

@@ -31,6 +31,7 @@ from msgspec import Struct
 from tensorcopy.errors import TensorcopyError, exception_line
 from tensorcopy.files import kernel_text
 from tensorcopy.results.launches import OF_INTERPRETER, Place
+from tensorcopy.results.suite_specs import NO_TABLE, SuiteTable
 
 LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk that is busy
 LONGEST_END = 10.0  # seconds, besides its own, until a request is answered that the kernel ends
@@ -71,6 +72,7 @@ class Program:
     suites: Path  # the folder of benchmarks that it imports
     variables: Mapping[str, str] = field(default_factory=dict)  # of its environment
     torch: Path = Path()  # the folder whose libraries are dropped from the page cache
+    specs: SuiteTable = NO_TABLE  # what its suites are
     provenance: Mapping[str, Any] = field(default_factory=dict)  # as `worker.provenance` collects it
 
     def __str__(self) -> str:

@@ -34,11 +34,12 @@ from tensorcopy.measure.process import SideFailed, shuffled, usable_cores
 from tensorcopy.measure.sides import Opened, Side
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters
-from tensorcopy.results import function_profiles, histories, launches, reader, suite_specs
+from tensorcopy.results import function_profiles, histories, launches, reader
 from tensorcopy.results.cases import Case, some
 from tensorcopy.results.histories import History
 from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.result import Result
+from tensorcopy.results.suite_specs import INSTRUCTIONS
 from tensorcopy.worker import hardware
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
@@ -101,7 +102,7 @@ class _Run:
     def own(self) -> list[History]:
         """Return the histories to which launches of this run can belong: the one of a name, or those of this processor."""
         processors = {hardware.processor(str(of["cpu"]), of["hardware"]) for of in self.provenances().values()}
-        loaded = reader.load_results(self.results, self.campaign.releases)
+        loaded = reader.load_results(self.results, self.campaign)
         return own_histories(loaded, self.request.history, processors or {hardware.own_processor()})
 
     def tasks(self, divided: Sequence[Sequence[Side]], request: Request, suites: Mapping[str, Benchmark]) -> list[Task]:
@@ -379,7 +380,7 @@ def is_wide(case: Case, change: Change, half: float | None) -> bool:
 
 def _take_functions(of: _Run, able: Sequence[Side]) -> None:
     """Count the functions of each release whose instructions were counted, and that has none; write a file of each."""
-    instructions = {name for name in of.suites if suite_specs.find(name).metric == suite_specs.INSTRUCTIONS}
+    instructions = {name for name, suite in of.suites.items() if suite.spec.metric == INSTRUCTIONS}
     there = {side.place for each in (*of.stored, *of.launches) if instructions & each.suites.keys() for side in each.sides}
     folders, profiled = {each.conditions.environment: each.folder for each in reversed(of.own())}, 0
     lacking = [side for side in able if side.place in there and side.environment in folders]

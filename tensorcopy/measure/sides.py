@@ -118,7 +118,7 @@ def opened(side: Side, own: Campaign, paths: Paths, needs: str = "") -> Opened:
     if packages := campaign.measured_packages():
         variables[REQUIREMENTS] = json.dumps(packages)
     variables |= dict.fromkeys(interpreters.SEARCH_PATHS, interpreters.search_path(folders, python))
-    program = Program(side.place, python, suites, variables)
+    program = Program(side.place, python, suites, variables, specs=campaign.specs)
     with started([program], draws_pages=False) as (process,):
         report = _probed(process, side, "tensorcopy.worker.provenance", *campaign.observers)
         provenance = dict(report["provenance"])

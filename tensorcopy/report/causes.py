@@ -68,7 +68,7 @@ def of_pair(pair: SelectedPair, pattern: str, rules: VerdictRules) -> Report:
     name = selected(cases, pattern)
     timed = next((case for case in cases[name] if case in pair.before.timings and case in pair.after.timings), None)
     time = comparisons.between(Question(pair.before, pair.after, rules)).changes[timed] if timed else None
-    return report(pair, name, timed, time, function_changes.between(before, after, name))
+    return report(pair, name, timed, time, function_changes.between(before.of(name), after.of(name)))
 
 
 def selected(cases: dict[str, list[Case]], pattern: str) -> str:

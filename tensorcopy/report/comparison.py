@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
+from tensorcopy.judge.case_history import OpenSince
 from tensorcopy.judge.comparisons import Comparison, word
-from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import ALPHA, APART, FEWEST, MOST_LAUNCHES, Change, Reason, Verdict
 from tensorcopy.numbers import counted, extent, level, p_value, percent, quantity, signed_percent, size_range, slowdown
 from tensorcopy.report.table import KEPT, Report, ReportColumn, ReportSection, common, data
@@ -20,7 +20,7 @@ from tensorcopy.results.effects import JOINED, PAIRED, points
 from tensorcopy.results.kinds import COUNT, KINDS, TRACKED
 from tensorcopy.results.launches import method_code
 from tensorcopy.results.result import Result
-from tensorcopy.results.suite_specs import INSTRUCTIONS, sections
+from tensorcopy.results.suite_specs import INSTRUCTIONS
 
 SIGNS = dict(zip(Verdict, "▲▼=?△▽△▽="))
 KNOWN, FAILS = "▴", "✗"  # of a slowdown that is no alarm, since it is accepted or back to an earlier level, and of a case that fails now
@@ -54,20 +54,20 @@ class ComparedCase(NamedTuple):
 
 def size(change: Change) -> str:
     """Return a change without its interval: "+4.1 %", of a tracked value "+0.05 GB/s"."""
-    if change.count and not change.timed:
-        return change.kind.size(change.count.before, change.count.after, change.unit)
+    if not change.timed and change.before is not None and change.after is not None:
+        return change.kind.size(change.before, change.after, change.unit)
     return signed_percent(change.ratio) if change.ratio else ""
 
 
 def interval(change: Change) -> str:
     """Return the interval of a change: "+2.9 to +5.5 %"."""
-    ends = change.interval or (change.count.interval if change.count and not change.timed else None)
+    ends = change.interval or change.difference
     return change.kind.interval(ends, change.unit) if ends else ""
 
 
 def instructions(change: Change) -> str:
     """Return the change of the instructions beside a time: "−1.1 %", "=" for none."""
-    return "" if not (change.timed and change.count) else signed_percent(change.count.ratio) if change.count.changed else "="
+    return "" if not change.count else signed_percent(change.count.size) if change.count.changed else "="
 
 
 def text_of(reason: Reason) -> str:
@@ -103,6 +103,8 @@ def column(key: str, of: str = "") -> ReportColumn:
     return ReportColumn(key=key, value=lambda row: reduce(lambda each, name: getattr(each, name, None), (of or key).split("."), row.change))
 
 
+COUNTED = {key: key for key in ("unit", "verdict", "before", "after", "ratio", "interval", "repeatability")}  # fields of a count, by key
+COUNTED |= {"verdict": "verdict.value", "interval": "difference"}
 COLUMNS = (
     ReportColumn(key="case", value=lambda row: row.case.name if row.case else row.name),
     ReportColumn(key="suite", value=lambda row: row.case.suite if row.case else ""),
@@ -118,7 +120,7 @@ COLUMNS = (
     ReportColumn(f"{level(1 - ALPHA)} interval", lambda row: interval(row.change)),
     ReportColumn(key="low", value=lambda row: (row.change.interval or [None])[0]),
     ReportColumn(key="high", value=lambda row: (row.change.interval or [None])[-1]),
-    ReportColumn(key="level", value=lambda row: row.change.level if row.change.has_interval else None),
+    ReportColumn(key="level", value=lambda row: row.change.level if row.change.interval or row.change.difference else None),
     column("p"),
     column("margin"),
     column("detectable"),
@@ -128,13 +130,7 @@ COLUMNS = (
     column("more_launches"),
     ReportColumn(key="way", value=lambda row: row.change.way if row.change.timed and row.change.ratio else None),
     ReportColumn("instr.", lambda row: instructions(row.change)),
-    column("count_unit", "count.unit"),
-    column("count_verdict", "count.verdict.value"),
-    column("count_before", "count.before"),
-    column("count_after", "count.after"),
-    column("count_ratio", "count.ratio"),
-    column("count_interval", "count.interval"),
-    column("count_repeatability", "count.repeatability"),
+    *(column(f"count_{key}", f"counted.{of}") for key, of in COUNTED.items()),
     ReportColumn(key="back", value=lambda row: row.is_back),
     column("accepted"),
     column("failure"),
@@ -150,8 +146,8 @@ def report(comparison: Comparison) -> Report:
     }
     rows = grouped(ComparedCase(names[case], change, case, is_back=case in comparison.back) for case, change in comparison.changes.items())
     means = [
-        ComparedCase(f"{sections()[mean.module].lower()}, {counted(len(mean.cases), 'case')}", mean.change, is_mean=True)
-        for mean in comparisons.group_means(comparison)
+        ComparedCase(f"{cases[0].spec.title.lower()}, {counted(len(cases), 'case')}", change, is_mean=True)
+        for cases, change in comparisons.group_means(comparison).items()
     ]
     changes = [row.change for row in rows]
     codes = {row.name: code_of(row.case, comparison.after).replace(" ", KEPT) for row in rows if row.case}
@@ -292,7 +288,7 @@ def still(changes: Collection[Change]) -> list[str]:
     number = Counter(text(each) for each in changes if each.verdict not in MOVED and each.reason is not Reason.FAILED_AFTER)
     margins = " or ".join(percent(each) for each in sorted({each.margin for each in changes if each.verdict is Verdict.UNCHANGED}))
     parts = [f"{many} {text}{f' (within ±{margins})' if text == 'unchanged' else ''}" for text, many in number.most_common()]
-    pairs = [each.count for each in changes if each.count and each.timed and each.count.unit == INSTRUCTIONS]
+    pairs = [each.count for each in changes if each.count and each.count.unit == INSTRUCTIONS]
     more, fewer = (sum(pair.verdict is verdict for pair in pairs) for verdict in (Verdict.MORE, Verdict.FEWER))
     executes = f"{more or 'No'} case{'s execute' if more > 1 else ' executes'} more instructions; {fewer or 'none'} of {len(pairs)} fewer."
     return [" ".join(filter(None, [f"{', '.join(parts)}." if parts else "", executes if pairs else ""]))] if parts or pairs else []
@@ -345,8 +341,7 @@ def evidence(comparison: Comparison, case: Case) -> Report:
     change = comparison.changes[case]
     met = () if change.reason is Reason.NEVER_MET else points(comparison.before.column, comparison.after.column, case)
     rows: list[tuple[str, dict[float, str], str]] = [
-        (f"{point.started[5:10]} {point.started[11:16]} {point.side or ''}".rstrip(), {point.size: "●"}, signed_percent(exp(point.size)))
-        for point in met
+        (f"{start[5:10]} {start[11:16]} {name}".rstrip(), {size: "●"}, signed_percent(exp(size))) for start, name, size in met
     ]
     if rows and change.interval and change.ratio:
         rows.append(("interval", {**dict(zip(map(log, change.interval), "├┤")), log(change.ratio): "●"}, interval(change)))
@@ -379,8 +374,8 @@ def statistics(comparison: Comparison, change: Change) -> list[str]:
     """Return the numbers behind a verdict."""
     sides = f"{quantity(change.before, change.unit)} → {quantity(change.after, change.unit)}"
     lines = [f"  ratio {change.ratio:.4g} ({sides}), {size(change)}"] if change.ratio and change.kind is not TRACKED else []
-    if change.kind is TRACKED and change.count:
-        between = f", {level(change.level)} interval {interval(change)}" if change.count.interval else ""
+    if change.kind is TRACKED and change.counted:
+        between = f", {level(change.level)} interval {interval(change)}" if change.difference else ""
         lines.append(f"  {sides}, {size(change)}{between}")
     if change.interval and change.p is not None and change.detectable is not None:
         low, high = change.interval
@@ -393,7 +388,7 @@ def statistics(comparison: Comparison, change: Change) -> list[str]:
             f"  9 times in 10, a slowdown of {slowdown(change.detectable)} would be noticed",
         ]
     lines += [f"  {note(change)}"] if note(change) else []
-    if change.count and change.timed:
+    if change.count:
         before, after = (quantity(value, change.count.unit) for value in (change.count.before, change.count.after))
         repeats = change.count.repeatability
         differ = "" if repeats is None else f", repeated counts within {percent(round(repeats, 4))}"

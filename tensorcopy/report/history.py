@@ -9,10 +9,9 @@ from math import exp, isnan
 from operator import itemgetter
 from typing import Any
 
-from tensorcopy.judge import case_history, comparisons, groups, meaning
-from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step, releases_of
-from tensorcopy.judge.groups import DISPATCHER, OpenCase, OpenMethod, ReleaseChange, changes_by_release
-from tensorcopy.judge.meaning import OpenSince
+from tensorcopy.judge import case_history, comparisons, groups
+from tensorcopy.judge.case_history import LAST, CaseHistory, OpenSince, Standing, Step, releases_of
+from tensorcopy.judge.groups import DISPATCHER, OpenMethod, ReleaseChange, changes_by_release
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.numbers import count, counted, duration, percent, quantity, signed_interval, signed_percent, slowdown
 from tensorcopy.report.comparison import KNOWN, SIGNS, code_of, noticed, words
@@ -20,7 +19,7 @@ from tensorcopy.report.table import Report, ReportColumn, ReportSection, common
 from tensorcopy.results.cases import Case
 from tensorcopy.results.kinds import TRACKED, spread
 from tensorcopy.results.result import Result
-from tensorcopy.results.suite_specs import SECONDS, baselines
+from tensorcopy.results.suite_specs import SECONDS
 
 BAR = 12  # columns
 TITLES = {
@@ -47,23 +46,22 @@ def beside(step: Step) -> str:
 
 def known(row: OpenMethod) -> str:
     """Return why a slowdown stays, or of how many cases of a method that is known."""
-    reasons = [each.standing.accepted for each in row.cases if each.standing.accepted]
+    reasons = [each.accepted for each in row.cases if each.accepted]
     if len(reasons) < len(row.cases):
         return f"{len(reasons)} of {len(row.cases)} accepted" if reasons else ""
     return f"accepted: {'; '.join(dict.fromkeys(reasons))}"
 
 
-def since_document(of: OpenCase) -> dict[str, object] | None:
+def since_document(of: Standing) -> dict[str, object] | None:
     """Return the slowdown since which a case is open as a document; None where it crept."""
     if of.step is None:
         return None
-    history = of.standing.history
-    return {"release": of.release, "against": history.releases[history.before(of.step.index)], "ratio": of.step.ratio}
+    return {"release": of.release, "against": of.history.releases[of.history.before(of.step.index)], "ratio": of.step.ratio}
 
 
 OPEN = (
-    ReportColumn(key="case", value=lambda row: row.worst.history.case.name),
-    ReportColumn(key="method", value=lambda row: groups.subject(row.worst.history.case)),
+    ReportColumn(key="case", value=lambda row: row.worst.case.name),
+    ReportColumn(key="method", value=lambda row: groups.subject(row.worst.case)),
     ReportColumn(key="open_since", value=lambda row: row.since.value),
     ReportColumn(key="history", value=lambda row: row.worst.history.results[-1].history),
     ReportColumn("cases", lambda row: str(len(row.cases))),
@@ -84,9 +82,9 @@ OPEN = (
 OF_METHODS, OF_CASES = ("cases", "since", "by"), ("time", "now")  # columns that only these have
 
 
-def slowed_by(of: OpenCase) -> str:
+def slowed_by(of: Standing) -> str:
     """Return the size of the slowdown since which a case is open: "4.1 %"; "" where it crept."""
-    return step_size(of.standing.history, of.step)[1:] + beside(of.step) if of.step else ""
+    return step_size(of.history, of.step)[1:] + beside(of.step) if of.step else ""
 
 
 def since(row: OpenMethod) -> str:
@@ -101,7 +99,7 @@ def of_open(by_case: Mapping[Case, CaseHistory], selected: Sequence[Case], devic
     by_case : every history, also of instructions; selected : the cases that are asked for
     """
     every = case_history.standings({case: by_case[case] for case in selected})
-    methods = groups.open_methods(groups.open_cases(every, by_case).values())
+    methods = groups.open_methods(every.values())
     cases = [OpenMethod(method.since, (each,)) for method in methods for each in method.cases]
     everything = everything or len({groups.subject(row.cases[0].case) for row in cases}) == 1
     newest = releases_of(each.history for each in every.values())[-1] if every else ""
@@ -153,11 +151,11 @@ def open_heading(cases: Sequence[OpenMethod], every: Sequence[Standing], newest:
 
 def unseen(every: Sequence[Standing]) -> list[str]:
     """Return what would not have been noticed where no case is open."""
-    changes = {each.history.case: each.history.neighbours.get(each.newest) for each in every}
+    changes = {each.case: each.history.neighbours.get(each.newest) for each in every}
     compared = {case: change for case, change in changes.items() if change}
     seen = [f"{slowdown(size)} ({name} elements)" for name, size in comparisons.sensitivity(compared).items() if name]
     unknown = sum(change.verdict is Verdict.UNKNOWN and not change.likely for change in compared.values())
-    memcpy = sum(case.suite in baselines() for case in changes)
+    memcpy = sum(case.spec.is_baseline for case in changes)
     of = f"of {counted(len(every), 'case')}"
     told = f"{unknown} {of} could not be decided against the release before; {memcpy} are baselines, such as memcpy."
     return [noticed(each) for each in seen[:1]] + [told] * bool(unknown)
@@ -241,11 +239,8 @@ def of_many(by_case: Mapping[Case, CaseHistory], device: str, *, everything: boo
 # One case: a row of a text is a release, and a row of a document a launch of it
 
 
-def of_case(history: CaseHistory, counts: CaseHistory | None, device: str) -> Report:
-    """Return a row for each release with its time, a bar, and its change from the release before; the data are its launches.
-
-    counts : the instructions of a timed case over the releases, None without any
-    """
+def of_case(history: CaseHistory, device: str) -> Report:
+    """Return a row for each release with its time, a bar, and its change from the release before; the data are its launches."""
     case, unit, timed = history.case, history.unit, history.case.spec.timed
     greatest = max((value for value in history.values if value is not None), default=1.0)
     steps, changed = {step.index: step for step in history.steps}, dict[str, list[str]]()
@@ -255,7 +250,7 @@ def of_case(history: CaseHistory, counts: CaseHistory | None, device: str) -> Re
         if step := steps.get(index):
             verdict = Verdict(case.kind.verdict(step.before, step.after))
             changed.setdefault(verdict.value, []).append(release)
-            document = step_document(history, counts, step)
+            document = step_document(history, step)
             row |= {
                 "step": document,
                 "change": f"{KNOWN if document['back'] else SIGNS[verdict]} {step_size(history, step)}",
@@ -331,9 +326,9 @@ def launches_of(case: Case, result: Result) -> Iterator[tuple[str | None, float]
         yield None, value
 
 
-def step_document(history: CaseHistory, counts: CaseHistory | None, step: Step) -> dict[str, Any]:
+def step_document(history: CaseHistory, step: Step) -> dict[str, Any]:
     """Return a step as a document; until : the release that takes it back; back : whether it is back to an earlier level itself."""
-    is_back = meaning.is_back(history, step.index, counts)
+    is_back = history.is_back(step.index)
     until = None if is_back else history.taken_back(step)
     sides = {"before": step.before, "after": step.after, "ratio": step.ratio, "interval": step.interval}
     return {**sides, "until": None if until is None else history.releases[until], "back": is_back, "against": step.against or None}

@@ -10,12 +10,9 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice, product
-from typing import Any
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import suite_specs
 from tensorcopy.results.kinds import Kind
-from tensorcopy.results.launches import TIMED, Suite
 from tensorcopy.results.suite_specs import NUMEL, SuiteSpec
 from tensorcopy.worker.devices import DEVICES
 
@@ -30,37 +27,30 @@ DEVICE = re.compile(rf"(device\(type=)?'?(?P<device>{'|'.join(DEVICES)})(?![a-z_
 
 @dataclass(frozen=True)
 class Case:
-    """A timed call, or a value that is counted or tracked: a suite and its parameters, by name and as text.
+    """A timed call, or a value that is counted or tracked: a suite and its parameters, by name and as text."""
 
-    tracked : the unit that a third-party suite declares for the value that it tracks; "" for a time, and for tensorcopy's own suites
-    """
-
-    suite: str  # such as "copies.BySize.time_copy"
+    spec: SuiteSpec  # what its suite is
     parameters: tuple[tuple[str, str], ...]
-    tracked: str = ""
 
     def __getitem__(self, name: str) -> str:
         return dict(self.parameters)[name]
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.suite, self.parameters))
+        return hash((self.spec.name, self.parameters))
 
     def __hash__(self) -> int:
         return self._hash  # a case is looked up millions of times when a site is written
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Case, (self.suite, self.parameters, self.tracked)  # without the hash: strings have another one in another process
+    @property
+    def suite(self) -> str:
+        """The name of its suite, such as "copies.BySize.time_copy"."""
+        return self.spec.name
 
     @property
     def name(self) -> str:
         """Its name: "copies.BySize detach_clone numel=1024"."""
         return " ".join([self.spec.label, *(value if name == "method" else f"{name}={value}" for name, value in self.parameters)])
-
-    @property
-    def spec(self) -> SuiteSpec:
-        """What its suite is."""
-        return suite_specs.find(self.suite, self.tracked)
 
     @property
     def kind(self) -> Kind:
@@ -69,16 +59,14 @@ class Case:
 
     @cached_property
     def device(self) -> str:
-        """The device of its tensors."""
-        return device_of(self.suite, dict(self.parameters))
+        """The device of its tensors: that of its parameter, which of a suite without a row may be no device, or else that of its suite."""
+        named = DEVICE.match(dict(self.parameters).get("device", ""))
+        return named["device"] if named else self.spec.device
 
-
-def beside(suite: str, parameters: Mapping[str, str]) -> Hashable:
-    """Return a value that cases share which differ in their methods alone: these can take turns with each other.
-
-    parameters : as text, by name; of a third-party suite, one of the name "method" can be anything
-    """
-    return suite, tuple(each for each in parameters.items() if each[0] != "method" or not suite_specs.find(suite).shipped)
+    @property
+    def besides(self) -> Hashable:
+        """What cases share that differ in their methods alone: these can take turns with each other."""
+        return self.suite, tuple(each for each in self.parameters if each[0] != "method")
 
 
 def names_of(suite: str, params: Iterable[Sequence[str]]) -> list[str]:
@@ -89,38 +77,21 @@ def names_of(suite: str, params: Iterable[Sequence[str]]) -> list[str]:
 Cases = Mapping[str, tuple[Case, ...]]  # of a launch, in asv's order, by suite
 
 
-def device_of(suite: str, parameters: Mapping[str, str]) -> str:
-    """Return the device of a case's tensors: that of its parameter, or else that of its suite.
-
-    parameters : as text, by name; a third-party suite may have other values than devices
-    """
-    named = DEVICE.match(parameters.get("device", ""))
-    return named["device"] if named else suite_specs.find(suite).device
-
-
-def stored_cases(name: str, suite: Suite) -> tuple[Case, ...]:
-    """Return the cases of a suite of a launch, see `cases_of`."""
-    tracked = "" if suite.type in TIMED or suite_specs.find(name).shipped else suite.unit or "unit"
-    return cases_of(name, tuple(suite.param_names), tuple(map(tuple, suite.params)), tracked)
-
-
 @lru_cache(maxsize=512)  # a suite has the same cases in almost every file
-def cases_of(suite: str, names: tuple[str, ...], params: tuple[tuple[str, ...], ...], tracked: str = "") -> tuple[Case, ...]:
+def cases_of(spec: SuiteSpec, names: tuple[str, ...], params: tuple[tuple[str, ...], ...]) -> tuple[Case, ...]:
     """Return a suite's cases in asv's order; a suite without parameters is one case.
 
-    tracked : as in `Case`
-
-    A parameter of a third-party suite that has a name of the shipped ones, and is something else, gets an underscore after it: a method,
+    A parameter of a suite without a row that has a name of the shipped ones, and is something else, gets an underscore after it: a method,
     and a `numel` or `requires_grad` with other values. Raises ValueError for a number of elements that no tensor has.
     """
-    if not suite_specs.find(suite).shipped:
+    if not spec.shipped:
         same = {"numel": _is_numel, "requires_grad": ("True", "False").__contains__, "method": lambda text: False}
         names = tuple(name if name not in same or all(map(same[name], values)) else f"{name}_" for name, values in zip(names, params))
     if unknown := [text for name, values in zip(names, params) if name == "numel" for text in values if not _is_numel(text)]:
         raise ValueError(f"numel {unknown[0][:20]!r}")
     bare = [[value.strip("'") for value in values] for values in params]  # unless quotes alone tell two values apart, as 1 and '1'
     shown = [without if len({*without}) == len({*values}) else values for without, values in zip(bare, params)]
-    return tuple(Case(suite, tuple(zip(names, texts, strict=True)), tracked) for texts in product(*shown))
+    return tuple(Case(spec, tuple(zip(names, texts, strict=True))) for texts in product(*shown))
 
 
 def _is_numel(text: str) -> bool:
@@ -130,27 +101,15 @@ def _is_numel(text: str) -> bool:
 @cache
 def counted_case(case: Case) -> Case | None:
     """Return the case whose instructions were counted for a timed case; None where nothing is counted."""
-    for name in case.spec.counted:
-        parameters = suite_specs.find(name).parameters
-        if all(parameter in parameters or DEFAULTS.get(parameter) == value for parameter, value in case.parameters):
-            return _with(name, {**DEFAULTS, **dict(case.parameters)})
+    for spec in case.spec.counted:
+        if all(parameter in spec.parameters or DEFAULTS.get(parameter) == value for parameter, value in case.parameters):
+            return case_of(spec, {**DEFAULTS, **dict(case.parameters)})
     return None
 
 
-def memory_case(metric: str, method: str, device: str) -> Case:
-    """Return the case that counts bytes or allocations of a method, for an input of 4 MiB on a device."""
-    (spec,) = suite_specs.counting(metric)
-    return _with(spec.name, {"method": method, "numel": str(2**20), "device": device})
-
-
-def _with(suite: str, values: Mapping[str, str]) -> Case:
-    """Return the case of a suite that has these values of its parameters."""
-    return Case(suite, tuple((parameter, values[parameter]) for parameter in suite_specs.find(suite).parameters))
-
-
-def host_peak(method: str, device: str) -> Case:
-    """Return the case that counts the host memory of a method for a tensor on a device: on another than the CPU, pinned memory."""
-    return memory_case("peak" if device == "cpu" else "pinned_peak", method, device)
+def case_of(spec: SuiteSpec, values: Mapping[str, str]) -> Case:
+    """Return the case of a suite with a row that has these values of its parameters."""
+    return Case(spec, tuple((parameter, values[parameter]) for parameter in spec.parameters))
 
 
 def nbytes(case: Case) -> int | None:
@@ -169,7 +128,7 @@ def baseline_case(case: Case) -> Case | None:
     waited for like the case itself, and to the host the transfer.
     """
     size, spec = nbytes(case), case.spec
-    if size is None:
+    if size is None or spec.baseline is None:
         return None
     values = {
         **dict(case.parameters),
@@ -178,8 +137,7 @@ def baseline_case(case: Case) -> Case | None:
         "way": "device to host, pageable" if spec.to_host else "device to device",
         "device": case.device,
     }
-    name = spec.strided_baseline if spec.strided_baseline and values.get("layout") == "strided" else spec.baseline
-    return _with(name, values)
+    return case_of(spec.strided_baseline if spec.strided_baseline and values.get("layout") == "strided" else spec.baseline, values)
 
 
 def matching(texts: Mapping[str, Collection[str]], pattern: str) -> list[str]:

@@ -1,7 +1,7 @@
 """The times of all launches of one history, fitted together, and the differences of two sides. Pure.
 
 In a launch, log(time) = launch + side + layout. The launch is what disturbs all sides together, and cancels; the layout is drawn anew for
-every process, and turns of one launch share it, so a launch counts once. `fit` is the least-squares fit of that sum.
+every process, and turns of one launch share it, so a launch counts once. `fit_of` is the least-squares fit of that sum.
 
 A difference of two sides is paired: the fit to the launches that both were in, which is the mean of the differences within them. It is
 joined, by the fit to all launches, where more than twice as many lead from one side to the other by way of a third. Sides that never met,
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from tensorcopy.results.cases import Case, Cases, beside
+from tensorcopy.results.cases import Case, Cases
 from tensorcopy.results.launches import UNIT, Launch, Place
 
 LEVEL = 0.95  # of the interval of a time
@@ -181,7 +181,7 @@ def gathered(launches: Sequence[tuple[Launch, Cases]]) -> Effects:
             effects = np.array([row.effects for _, row in of_launch], dtype=float) / UNIT  # None becomes NaN
             logs[number][places] = effects.T + np.log([row.seconds for _, row in of_launch])
         for case in (case for case, row in of_launch if row.in_turns):
-            turns[number, cases[case]] = methods.setdefault(beside(case.suite, dict(case.parameters)), cases[case])
+            turns[number, cases[case]] = methods.setdefault(case.besides, cases[case])
     # alone in a launch, a side that met others in another says nothing about its part: it would only count as evidence
     measured = ~np.isnan(logs)
     together = measured & (measured.sum(axis=1) > 1)[:, None]
@@ -261,27 +261,22 @@ class Fit:
         return [Difference(*each, count, freedom, of_both, way) for each in zip(sizes, variances)]
 
 
-def fit(logs: Numbers, weights: Numbers) -> Fit:
-    """Return the fit to log seconds by launch, column and case; weights : 1 where a launch has a column, else 0."""
-    used, of_column, of_launch = weights[:, :, None] > 0, weights.sum(axis=0), weights.sum(axis=1)
-    values = np.where(used, logs, 0.0)
-    means = values.sum(axis=1) / of_launch[:, None]
-    sums = np.where(used, values - means[:, None], 0.0).sum(axis=0)
-    inverse = np.linalg.pinv(np.diag(of_column) - weights.T @ (weights / of_launch[:, None]))
-    columns = inverse @ sums
-    launches = means - (weights @ columns) / of_launch[:, None]
-    return Fit(launches, columns, np.where(used, values - launches[:, None] - columns, 0.0), inverse, weights)
-
-
 def fit_of(logs: Numbers, columns: Numbers, cases: Numbers, *, complete: bool = False) -> tuple[Fit, Any]:
     """Return the fit to some columns, of cases that are alike, and the place of its numbers in the logs.
 
     complete : whether only the launches that have all of the columns count
     """
     measured = ~np.isnan(logs[:, columns, cases[0]])
-    launches = measured.all(axis=1) if complete else measured.any(axis=1)
-    place: Any = np.ix_(launches, columns, cases)
-    return fit(logs[place], measured[launches].astype(float)), place
+    of_fit = measured.all(axis=1) if complete else measured.any(axis=1)
+    place: Any = np.ix_(of_fit, columns, cases)
+    used, weights = measured[of_fit][:, :, None], measured[of_fit].astype(float)
+    of_column, of_launch, values = weights.sum(axis=0), weights.sum(axis=1), np.where(used, logs[place], 0.0)
+    means = values.sum(axis=1) / of_launch[:, None]
+    sums = np.where(used, values - means[:, None], 0.0).sum(axis=0)
+    inverse = np.linalg.pinv(np.diag(of_column) - weights.T @ (weights / of_launch[:, None]))
+    effects = inverse @ sums
+    launches = means - (weights @ effects) / of_launch[:, None]
+    return Fit(launches, effects, np.where(used, values - launches[:, None] - effects, 0.0), inverse, weights), place
 
 
 def within(logs: Numbers, before: int, after: int) -> dict[int, Difference | None]:
@@ -356,27 +351,18 @@ def _mean_within(logs: Numbers) -> Difference | None:
     return Difference(float(sizes.mean()), variance, count, freedom, (int(counts.min()),) * 2)
 
 
-@dataclass(frozen=True)
-class Point:
-    """What one launch says of a case."""
+def points(before: Column | None, after: Column | None, case: Case) -> list[tuple[str, str, float]]:
+    """Return what each launch says of a timed case, as `between` uses it: its start, a side, and a size, in order.
 
-    started: str
-    side: str  # "A" for before, "B" for after; "" for the difference of both within it
-    size: float  # log(time after / time before); of one side, how far its time in this launch lies above the fitted time before
-
-
-def points(before: Column | None, after: Column | None, case: Case) -> list[Point]:
-    """Return what each launch says of a timed case, as `between` uses it, in order of their starts; nothing where it has no difference."""
+    The side is "" for the difference of both within the launch; else "A" or "B", before or after, and the size how far its time lies above
+    the mean of A. Nothing where the case has no difference.
+    """
     difference = between(before, after).get(case)
     if before is None or after is None or difference is None:
         return []
-    if difference.way == PAIRED:
-        by_side = [("", before.effects.started, after.logs_of(case) - before.logs_of(case))]
-    else:
-        own = [each.launch_logs(case) for each in (before, after)]
-        level = float(np.nanmean(own[0]))
-        by_side = [(name, side.effects.started, logs - level) for name, side, logs in zip("AB", (before, after), own)]
-    return sorted(
-        (Point(start, name, float(size)) for name, starts, sizes in by_side for start, size in zip(starts, sizes) if not np.isnan(size)),
-        key=lambda point: (point.started, point.side),
-    )
+    by_side = {"": after.logs_of(case) - before.logs_of(case)}
+    if difference.way != PAIRED:
+        by_side = {"A": before.launch_logs(case), "B": after.launch_logs(case)}
+        by_side = {name: logs - np.nanmean(by_side["A"]) for name, logs in by_side.items()}
+    rows = ((start, name, float(size)) for name, sizes in by_side.items() for start, size in zip(before.effects.started, sizes))
+    return sorted(row for row in rows if not np.isnan(row[2]))

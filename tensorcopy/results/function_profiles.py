@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -18,9 +17,10 @@ from msgspec import Meta, Struct
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import launches, suite_specs
+from tensorcopy.results import launches
 from tensorcopy.results.cases import DEFAULTS, Case, counted_case
 from tensorcopy.results.result import Result
+from tensorcopy.results.suite_specs import INSTRUCTIONS
 
 ENDING = ".functions.json.xz"
 VERSION = 2
@@ -94,7 +94,7 @@ class Profiles(Struct, frozen=True, forbid_unknown_fields=True, eq=False):
 
 def name_of(case: Case) -> str:
     """Return the name under which a timed or counted case is profiled; "" for none."""
-    counted = case if case.spec.metric == suite_specs.INSTRUCTIONS else counted_case(case)
+    counted = case if case.spec.metric == INSTRUCTIONS else counted_case(case)
     if counted is None:
         return ""
     values = {**DEFAULTS, **dict(counted.parameters)}
@@ -118,31 +118,22 @@ def profiles_of(result: Result) -> Profiles | None:
     Raises TensorcopyError for a damaged file, or one of another torch.
     """
     paths = paths_of(result.folder, result.sha, result.environment)
-    if not paths:
-        return None
-    newest = paths[-1]
-    profiles = read(newest)
-    if profiles.torch_sha != result.sha:
-        raise launches.damaged(newest, f"torch_sha {profiles.torch_sha}, not {result.sha} as in its name")
+    profiles = read(paths[-1]) if paths else None
+    if profiles and profiles.torch_sha != result.sha:
+        raise launches.damaged(paths[-1], f"torch_sha {profiles.torch_sha}, not {result.sha} as in its name")
     return profiles
 
 
-def readable(result: Result) -> Profiles | None:
-    """Return the newest profiles of a result; None also where they cannot be read, which `damaged` tells."""
-    with suppress(TensorcopyError):
-        return profiles_of(result)
-    return None
-
-
-def damaged(results: Iterable[Result]) -> list[TensorcopyError]:
-    """Return an error for each file of profiles of some results that cannot be read."""
-    problems = []
+def readable(results: Iterable[Result]) -> tuple[dict[Result, Profiles], list[TensorcopyError]]:
+    """Return the newest profiles of each result that has them, and an error for each file that cannot be read."""
+    found, problems = dict[Result, Profiles](), list[TensorcopyError]()
     for result in results:
         try:
-            profiles_of(result)
+            if profiles := profiles_of(result):
+                found[result] = profiles
         except TensorcopyError as error:
             problems.append(error)
-    return problems
+    return found, problems
 
 
 def read(path: Path) -> Profiles:
@@ -165,7 +156,7 @@ def _read(path: Path, size: int, modified: int) -> Profiles:
             raise ValueError(str(error)) from error
         if not decompressor.eof:
             raise ValueError(f"cut off, or more than {MAX_JSON_BYTES:,} bytes")
-        launches.refuse_newer(path, text, VERSION)
+        launches.require_version(path, text, VERSION)
         return _checked(text)
 
 
@@ -182,8 +173,6 @@ def write(path: Path, document: dict[str, Any]) -> None:
 def _checked(text: bytes) -> Profiles:
     """Return the profiles in a JSON text. Raises ValueError for one that violates the schema, or refers to a function that it lacks."""
     profiles = _decoder.decode(text)
-    if profiles.version != VERSION:
-        raise ValueError(f"version {profiles.version}, and this tensorcopy reads version {VERSION}")
     for name, row in profiles.cases.items():
         numbers = row.functions[0::3]
         if len(row.functions) % 3 or not all(map(float.is_integer, numbers)) or max(numbers, default=0) >= len(profiles.functions):

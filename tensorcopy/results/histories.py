@@ -21,6 +21,7 @@ from msgspec import Meta, Struct
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.results.cases import Cases
 from tensorcopy.results.launches import FileProblem, Launch, Name, displayed
 from tensorcopy.results.result import Result
 from tensorcopy.worker import hardware
@@ -63,6 +64,7 @@ class History:
     conditions: Conditions
     results: tuple[Result, ...]  # in order of release
     launches: tuple[Launch, ...]  # in order of their starts, also those that are links only
+    cases: Cases  # of each suite in its newest form
 
     @property
     def name(self) -> str:
@@ -118,12 +120,17 @@ def chosen(histories: Sequence[History], name: str = "", device: str = "", *, co
     counted = [each for each in able if counts and any(device in result.counted_devices() for result in each.results)]
     if found := ranked(able, device) or counted:
         return found[0], device
-    measured = {each: of_device[0].name for each in DEVICES if (of_device := ranked(histories, each))}
-    raise TensorcopyError(
-        f"no result on {device}",
+    elsewhere = {each: of_device[0] for each in DEVICES if (of_device := ranked(histories, each))}
+    raise not_on(device, name, elsewhere, f"no result on {device}", command)
+
+
+def not_on(device: str, name: str, elsewhere: Mapping[str, History], what: str, command: str) -> TensorcopyError:
+    """Return the error of a device that was not measured, in the history of a name; elsewhere : a history of each device that was."""
+    return TensorcopyError(
+        what,
         got=f"--device {device}{f' --history {name}' if name else ''}",
-        allowed=", ".join(f"{each} ({history})" for each, history in measured.items()) or "none",
-        next=f"{command} --device {next(iter([each for each in measured if each == device] or measured), 'cpu')}",
+        allowed=", ".join(f"{each} ({history.name})" for each, history in elsewhere.items()) or "none",
+        next=f"{command} --device {device if device in elsewhere else next(iter(elsewhere), 'cpu')}",
     )
 
 
@@ -155,11 +162,12 @@ def environment_of(launch: Launch) -> str:
     """
     own = [side.environment for number, side in enumerate(launch.sides) if number != launch.reference]
     environments = own or [side.environment for side in launch.sides]
-    return max(environments, key=lambda each: (environments.count(each), _minor(each), -len(each), each))
 
+    def rank(environment: str) -> tuple[int, int, int, str]:
+        minor = int(environment.removeprefix("py3.").partition("-")[0])
+        return environments.count(environment), minor, -len(environment), environment
 
-def _minor(environment: str) -> int:
-    return int(environment.removeprefix("py3.").partition("-")[0])
+    return max(environments, key=rank)
 
 
 def read(folder: Path) -> Conditions:

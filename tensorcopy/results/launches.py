@@ -27,14 +27,12 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError, of_os_error
-from tensorcopy.results import suite_specs
 from tensorcopy.worker.nvidia import driver_version
 
 VERSION = 2  # of the format: a file of a newer one is refused, and kept
 LARGEST = 4 * 2**20  # bytes; a launch of all releases and cases has 100 kB
 ROOM = 2**20  # bytes that are free before a launch: ten times the 100 kB
 MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
-TIMED = ("time", "timeraw")  # types of asv's benchmarks; of all others a launch of counts has the value
 UNIT = 1e4  # effects are whole ten-thousandths of a log ratio
 OTHER_VERSION = "in another version of the benchmark"  # why a side skips a case: its values cannot be compared
 ALL = "*"  # in place of a side's number: every side
@@ -76,24 +74,11 @@ class Provenance(Struct, frozen=True):
     accelerators: dict[Name, Name]
     hardware: Hardware
     settings: dict[Name, Text]
-    build: Name = ""
-    asv_runner: Name = ""
-    os: Name = ""
-    arch: Name = ""
-    libc: Name = ""
-    compiler: Name = ""
-    tensorcopy: Name = ""
     cuda: Name | None = None
-    cpu_capability: Name = ""
-    governor: Name = ""
-    cpu_quota: float | None = None
-    hugepages: Name = ""
     threads: Number = 1
     driver: Text = ""
     gpu: dict[Name, Any] | None = None
-    unsupported: dict[Name, Text] = {}
     requires: dict[Name, Text] = {}
-    follows_torch: dict[Name, Text] = {}
 
 
 class StoredOutcome(Struct, frozen=True, kw_only=True):
@@ -221,19 +206,12 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
     def form(self, name: str) -> Hashable:
         """Return what must be equal for values of a suite to be compared: its version and unit, and the builds of a user's packages."""
-        return (*self.suites[name].form, *(builds(self.provenance).items() if suite_specs.find(name).packages else ()))
+        return (*self.suites[name].form, *builds(self.provenance).items())
 
 
 def builds(provenance: Mapping[str, Any]) -> dict[str, str]:
     """Return the packages of a user that were built from files, each with its version and a digest of these; see `worker.packages`."""
     return {name: text for name, text in provenance.get("requires", {}).items() if " " in text}
-
-
-def newest_forms(launches: Iterable[Launch]) -> dict[str, Hashable]:
-    """Return the form of every suite that counts: of its newest version the newest build; launches : of a history, in order."""
-    known = [*launches]
-    newest = newest_suites(known)
-    return {name: launch.form(name) for launch in known for name, suite in launch.suites.items() if suite.form == newest[name].form}
 
 
 def newest_suites(launches: Iterable[Launch]) -> dict[str, Suite]:
@@ -347,10 +325,7 @@ def _checked(path: Path, data: bytes) -> Launch:
         if header.id is None:  # asv's own files have none: machine.json, and the results of a commit
             allowed, following = "launches that tensorcopy has written", "move it out, or name another results_dir in asv.conf.json"
             raise FileProblem(f"{shown} is no launch", path=path, got="no id, as in a file of asv", allowed=allowed, next=following)
-        refuse_newer(path, data, VERSION)
-        if header.version < VERSION:
-            what, got = f"the file {shown} is of an older format", f"version {header.version}, of another estimate of times"
-            raise FileProblem(what, path=path, got=got, allowed=f"version {VERSION}", next="remove it, and measure its releases anew")
+        require_version(path, data, VERSION)
         launch = _decoder.decode(data)
         _require(len(SUITES.findall(data)) == 1, "two lists of suites, of which a reader takes the last")
         _check(launch)
@@ -361,11 +336,13 @@ def _checked(path: Path, data: bytes) -> Launch:
     return launch
 
 
-def refuse_newer(path: Path, data: bytes, known: int) -> None:
-    """Raise TensorcopyError for a file of a newer format than `known`: it is whole, and stays. Raises ValueError."""
-    if (version := msgspec.json.decode(data, type=_Version).version) > known:
-        what, got, allowed = f"the file {displayed(path)} is of a newer format", f"version {version}", f"version {known} of this tensorcopy"
-        raise FileProblem(what, path=path, got=got, allowed=allowed, next="upgrade tensorcopy")
+def require_version(path: Path, data: bytes, known: int) -> None:
+    """Raise TensorcopyError for a file of another format: a newer one is whole, and stays. Raises ValueError for what is no JSON."""
+    version = msgspec.json.decode(data, type=_Version).version
+    if version != known:
+        age, following = ("a newer", "upgrade tensorcopy") if version > known else ("an older", "remove it, and measure its releases anew")
+        what, allowed = f"the file {displayed(path)} is of {age} format", f"version {known} of this tensorcopy"
+        raise FileProblem(what, path=path, got=f"version {version}", allowed=allowed, next=following)
 
 
 def can_hold(value: float) -> bool:

@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results import effects, histories, launches
-from tensorcopy.results.cases import Case, Cases, stored_cases
+from tensorcopy.results.cases import Case, Cases, cases_of
 from tensorcopy.results.effects import Column
 from tensorcopy.results.histories import Conditions, History
 from tensorcopy.results.launches import FileProblem, Launch, Place
 from tensorcopy.results.result import Result
+from tensorcopy.results.suite_specs import SuiteTable
+
+if TYPE_CHECKING:  # a campaign has what its suites are
+    from tensorcopy.campaign import Campaign
 
 DOCUMENT = r"(?i)\.(md|rst|txt|json|html|csv)$|^(readme|license)$"  # what may stand beside the folders of histories
 
@@ -56,15 +60,13 @@ class Results:
         return tuple(each for each in self.problems if not history or not isinstance(each, FileProblem) or each.path.parent.name == history)
 
 
-def load_results(directory: Path, releases: ReleaseIndex | None = None) -> Results:
-    """Return every result under `directory`, read once until a file comes, goes or changes.
-
-    releases : those that results can be of; by default the package's
+def load_results(directory: Path, campaign: Campaign) -> Results:
+    """Return every result of a campaign under `directory`, read once until a file comes, goes or changes.
 
     Raises nothing: a damaged file is a problem, and the others are read. Callers share the returned values and must not change them.
     """
     folder = directory.absolute()  # first: the state has paths, and a folder has one
-    return _load(folder, folder_state(folder), releases or release_table.load())
+    return _load(folder, folder_state(folder), campaign.releases, campaign.specs)
 
 
 def folder_state(directory: Path) -> Hashable:
@@ -95,7 +97,7 @@ def _unlisted(directory: Path) -> tuple[tuple[Path, str], ...]:
 
 
 @lru_cache(maxsize=4)
-def _load(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
+def _load(directory: Path, state: Hashable, releases: ReleaseIndex, specs: SuiteTable) -> Results:
     """Read the histories of a folder; `state` is the key of the cache."""
     problems: list[TensorcopyError] = []
     for folder, reason in _unlisted(directory):
@@ -105,18 +107,21 @@ def _load(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
         problems.append(FileProblem(what, path=folder / "*.json", got=reason, allowed=allowed, next=following))
     read: list[History] = []
     seen: dict[Hashable, Path] = {}
-    for folder, paths in _by_folder(directory):
+    for folder in _folders(directory):
         try:
             conditions = histories.read(folder)
         except TensorcopyError as error:
             problems.append(error)
             continue
         members: list[tuple[Launch, Cases]] = []
-        for path in paths:
+        for path in sorted(folder.glob("*.json")):
             try:
                 launch = launches.read(path)
                 with launches.damage_named(path):
-                    cases = {name: stored_cases(name, suite) for name, suite in launch.suites.items()}
+                    cases = {
+                        name: cases_of(specs.spec(name, suite.type, suite.unit), tuple(suite.param_names), tuple(map(tuple, suite.params)))
+                        for name, suite in launch.suites.items()
+                    }
                 unknown = _unknown_torch(path, launch, releases)
                 _require_alike(path, launch, conditions)
                 _require_new(path, launch, seen)
@@ -126,17 +131,15 @@ def _load(directory: Path, state: Hashable, releases: ReleaseIndex) -> Results:
             problems += unknown
             members.append((launch, cases))
         members.sort(key=lambda each: each[0].id)
-        results = sorted(_results(folder, conditions, members, releases), key=lambda each: (each.release, each.revision))
-        read.append(History(folder, conditions, tuple(results), tuple(launch for launch, _ in members)))
+        read.append(_history(folder, conditions, members, releases))
     return Results(tuple(read), tuple(problems))
 
 
-def _by_folder(directory: Path) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield each folder that has a launch or a history.toml, with the paths of its launches; one that is a link to another is that one."""
+def _folders(directory: Path) -> list[Path]:
+    """Return each folder that has a launch or a history.toml; one that is a link to another is that one."""
     found = {path.parent for pattern in ("*/*.json", f"*/{histories.FILE}") for path in directory.glob(pattern)}
     by_place = {folder.resolve(): folder for folder in sorted(found, key=lambda each: not each.is_symlink())}
-    for folder in sorted(by_place.values()):
-        yield folder, sorted(folder.glob("*.json"))
+    return sorted(by_place.values())
 
 
 def _require_alike(path: Path, launch: Launch, conditions: Conditions) -> None:
@@ -158,19 +161,16 @@ def _require_new(path: Path, launch: Launch, seen: dict[Hashable, Path]) -> None
     seen : files by each value that they have. Of a suite at least two, and half of them, are equal in a copy alone: two launches never have
     the same times. Counts are equal in many; a copy of them began at the same time, too.
     """
-    found: dict[Hashable, list[Hashable]] = {}
     for name, suite in launch.suites.items():
-        if len(suite.rows) == 1:  # one time may be equal by chance, and its differences between sides are not
-            ((index, row),) = suite.rows.items()
-            found[name] = [(name, index, row.seconds, *sorted(map(str, row.effects)), number) for number in range(2)]
-        else:
-            found[name] = [(name, index, row.seconds) for index, row in suite.rows.items()]
-        if launch.kind == "counts" and suite.values:
-            found[name] = [(name, launch.started, launch.sides[0].place, number, *suite.values.items()) for number in range(2)]
-    for keys in found.values():
-        firsts = Counter(first for key in keys if (first := seen.get(key)))
+        keys: list[Hashable] = [(name, index, row.seconds) for index, row in suite.rows.items()]
+        if len(keys) == 1:  # one time may be equal by chance, and its differences between sides are not
+            keys = [(name, index, row.seconds, *sorted(map(str, row.effects))) for index, row in suite.rows.items()]
+        if suite.values:
+            keys = [(name, launch.started, launch.sides[0].place, *suite.values.items())]
+        firsts = Counter(seen.setdefault(key, path) for key in keys)
+        del firsts[path]
         for first, number in firsts.most_common(1):
-            if number >= max(2, len(keys) / 2):
+            if number >= min(len(keys), max(2, len(keys) / 2)):
                 raise FileProblem(
                     f"the launch {launches.displayed(path)} is a copy",
                     path=path,
@@ -178,8 +178,6 @@ def _require_new(path: Path, launch: Launch, seen: dict[Hashable, Path]) -> None
                     allowed="launches that were taken apart: the same one twice is no evidence",
                     next="remove one of them",
                 )
-    for key in (key for keys in found.values() for key in keys):
-        seen.setdefault(key, path)
 
 
 def _unknown_torch(path: Path, launch: Launch, releases: ReleaseIndex) -> list[TensorcopyError]:
@@ -187,7 +185,7 @@ def _unknown_torch(path: Path, launch: Launch, releases: ReleaseIndex) -> list[T
     problems: list[TensorcopyError] = []
     for number, side in enumerate(launch.sides):
         release, provenance = releases.of(side.sha), launch.provenance_of(number)
-        torch, sha, python = (str(provenance.get(name, "")) for name in ("torch", "torch_sha", "python"))
+        torch, sha, python = (str(provenance[name]) for name in ("torch", "torch_sha", "python"))
         version = torch.partition("+")[0]
         in_label = sha == side.sha and python.startswith(f"{side.environment.split('-')[0][2:]}.")
         if not in_label or (release and version != release.version):
@@ -212,15 +210,18 @@ def _unknown_torch(path: Path, launch: Launch, releases: ReleaseIndex) -> list[T
     return problems
 
 
-def _results(folder: Path, conditions: Conditions, members: Sequence[tuple[Launch, Cases]], releases: ReleaseIndex) -> Iterator[Result]:
-    """Yield the releases of a history from its launches, in order; what a launch has of another form of a suite does not count."""
-    forms = launches.newest_forms(launch for launch, _ in members)
-    members = [(each, {name: of for name, of in cases.items() if each.form(name) == forms[name]}) for each, cases in members]
+def _history(folder: Path, conditions: Conditions, members: Sequence[tuple[Launch, Cases]], releases: ReleaseIndex) -> History:
+    """Return a history from its launches, in order; what a launch has of another form of a suite does not count."""
+    suites = launches.newest_suites(launch for launch, _ in members)
+    # of the newest version of a suite the newest build
+    forms = {name: each.form(name) for each, _ in members for name, suite in each.suites.items() if suite.form == suites[name].form}
+    of_form = [(each, {name: of for name, of in cases.items() if each.form(name) == forms[name]}) for each, cases in members]
     by_place: dict[Place, list[Member]] = {}
-    for launch, cases in members:
+    for launch, cases in of_form:
         for number, side in enumerate(launch.sides):
             by_place.setdefault(side.place, []).append((launch, cases, number))
-    timed = effects.gathered([each for each in members if each[0].kind == "times"])
+    timed = effects.gathered([each for each in of_form if each[0].kind == "times"])
+    results = []
     for place, of_side in by_place.items():
         (sha, environment, revision), release = place, releases.of(place[0])
         if environment != conditions.environment or release is None:
@@ -229,22 +230,27 @@ def _results(folder: Path, conditions: Conditions, members: Sequence[tuple[Launc
         last, _, side_number = ([each for each in of_side if each[0].kind == "times"] or of_side)[-1]
         failures, skips = _reasons(of_side)
         observed = next((launch for launch, _, _ in reversed(of_side) if launch.methods), None)
-        yield Result(
-            folder=folder,
-            sha=sha,
-            environment=environment,
-            release=release,
-            revision=revision,
-            timings=column.timings() if column else {},
-            count_repeats=_counts(of_side),
-            failures=failures,
-            skips=skips,
-            provenance=last.provenance_of(side_number),
-            methods=observed.methods if observed else {},
-            article=observed.article if observed else {},
-            column=column,
-            launches=tuple(launch.started for launch, _, _ in of_side),
+        results.append(
+            Result(
+                folder=folder,
+                sha=sha,
+                environment=environment,
+                release=release,
+                revision=revision,
+                timings=column.timings() if column else {},
+                count_repeats=_counts(of_side),
+                failures=failures,
+                skips=skips,
+                provenance=last.provenance_of(side_number),
+                methods=observed.methods if observed else {},
+                article=observed.article if observed else {},
+                column=column,
+                launches=tuple(launch.started for launch, _, _ in of_side),
+            )
         )
+    results.sort(key=lambda each: (each.release, each.revision))
+    newest = {name: of_suite for _, cases in of_form for name, of_suite in cases.items()}
+    return History(folder, conditions, tuple(results), tuple(launch for launch, _ in members), newest)
 
 
 def _counts(members: Iterable[Member]) -> dict[Case, tuple[float, ...]]:

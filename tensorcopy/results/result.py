@@ -11,17 +11,7 @@ from typing import Any
 from tensorcopy.releases.release_table import Release
 from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.effects import Column, Timing
-from tensorcopy.results.kinds import spread
 from tensorcopy.worker.devices import DEVICES
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What one result has of a case: its time, count or tracked value."""
-
-    value: float  # in the unit of the case's suite; of a count, the smallest of its repeats
-    error: float  # of a time, as in `Timing`; of a count, the relative difference of its repeats; 0 where that is unknown
-    launches: int
 
 
 @dataclass(frozen=True, eq=False)  # what is computed from several results is cached by them
@@ -122,16 +112,12 @@ class Result:
         """Return a line for each case that failed in its last launch, with its own error; suites : whose cases are meant, None for all."""
         return [f"{case.name}: {text}" for case, text in self.failures.items() if suites is None or case.suite in suites]
 
-    def count_of(self, case: Case) -> Measured | None:
+    def count_of(self, case: Case) -> float | None:
         """Return the count of a timed or counted case; None where nothing was counted."""
         counted = case if case in self.counts else counted_case(case)
-        if counted is None or counted not in self.counts:
-            return None
-        repeats = self.count_repeats[counted]
-        return Measured(self.counts[counted], spread(repeats), len(repeats))
+        return self.counts.get(counted) if counted else None
 
-    def measured(self, case: Case) -> Measured | None:
-        """Return what a result has of a case; None where it was not measured."""
-        if timing := self.timings.get(case):
-            return Measured(timing.seconds, timing.error, timing.launches)
-        return self.count_of(case) if case in self.counts else None
+    def value_of(self, case: Case) -> float | None:
+        """Return the time, count or tracked value of a case, in the unit of its suite; None where it was not measured."""
+        timing = self.timings.get(case)
+        return timing.seconds if timing else self.counts.get(case)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.results.histories import History, named, no_results, ranked
+from tensorcopy.results.histories import History, named, no_results, not_on, ranked
 from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
 from tensorcopy.worker.devices import DEVICES
@@ -42,19 +42,16 @@ def pair(
     able = named(loaded.histories, history, command)
     if names[0] == names[1]:
         raise TensorcopyError("both sides are the same result", got=f"torch {names[0]}", allowed="two releases", next="name another")
-    shared = {each: of_both for each in DEVICES if (of_both := _having(names, able, each, unit))}
+    shared, elsewhere = (
+        {each: of_both[0] for each in DEVICES if (of_both := _having(names, of, each, unit))} for of in (able, loaded.histories)
+    )
     chosen = device or next(iter(shared), "")
-    if of_device := shared.get(chosen):
-        results = {result.version: result for result in of_device[0].results if not result.revision}
+    if chosen in shared:
+        results = {result.version: result for result in shared[chosen].results if not result.revision}
         return SelectedPair(results[names[0]], results[names[1]], chosen, loaded.concerning(history))
-    if device and (others := {each: of_both for each in DEVICES if (of_both := _having(names, loaded.histories, each, unit))}):
-        instead = device if device in others else next(iter(others))
-        raise TensorcopyError(
-            f"no {unit} were counted on {device} on both sides" if unit else f"no result on {device}",
-            got=f"--device {device}{f' --history {history}' if history else ''}",
-            allowed=", ".join(f"{each} ({of_both[0].name})" for each, of_both in others.items()),
-            next=f"{command} --device {instead}",
-        )
+    if device and elsewhere:
+        what = f"no {unit} were counted on {device} on both sides" if unit else f"no result on {device}"
+        raise not_on(device, history, elsewhere, what, command)
     raise next(iter(loaded.problems), None) or _no_history(names, loaded.histories, history, chosen or "cpu", unit)
 
 
@@ -65,26 +62,25 @@ def _having(names: Sequence[str], histories: Sequence[History], device: str, uni
 
 def _no_history(names: Sequence[str], histories: Sequence[History], history: str, device: str, unit: str) -> TensorcopyError:
     """Return the error of two releases that no history has: with comparisons by way of a third release, where there is one."""
-    missing = [name for name in names if not _having([name], histories, device, unit)]
-    if missing:
+
+    def having(*wanted: str) -> list[str]:
+        return [each.name for each in _having(wanted, histories, device, unit)]
+
+    of_each = {name: having(name) for name in names}
+    if missing := [name for name in names if not of_each[name]]:
         versions = release_table.in_order({result.version for each in histories for result in each.results})
         following = f"name one of these, or tensorcopy measure {missing[0]}"
         return TensorcopyError(f"no result of torch {missing[0]}", got=missing[0], allowed=f"torch {', '.join(versions)}", next=following)
-    of_each = {name: [each.name for each in _having([name], histories, device, unit)] for name in names}
+    where = "; ".join(f"{name} in {', '.join(of_name)}" for name, of_name in of_each.items())
     if history:
-        both = [each.name for each in _having(names, histories, device, unit)]
-        following = f"--history {both[0]}" if both else "leave --history out"
-        allowed = "; ".join(f"{name} in {', '.join(of_name)}" for name, of_name in of_each.items())
-        return TensorcopyError("the history does not have both", got=f"--history {history}", allowed=allowed, next=following)
+        following = next((f"--history {both}" for both in having(*names)), "leave --history out")
+        return TensorcopyError("the history does not have both", got=f"--history {history}", allowed=where, next=following)
     third = release_table.in_order({result.version for each in histories for result in each.on(device, unit)})
-    links = [each for each in third if each not in names and all(_having([name, each], histories, device, unit) for name in names)]
+    links = [each for each in third if each not in names and all(having(name, each) for name in names)]
     following = f"tensorcopy measure {' '.join(names)}"
     if links:
-        steps = [(names[0], links[-1]), (links[-1], names[1])]
-        usual, commands = ranked(histories, device, unit)[0], []
-        for first, second in steps:
-            of_step = _having([first, second], histories, device, unit)[0]
-            commands.append(f"compare {first} {second}{'' if of_step is usual else f' --history {of_step.name}'}")
+        usual, steps = ranked(histories, device, unit)[0].name, ((names[0], links[-1]), (links[-1], names[1]))
+        own = [having(*step)[0] for step in steps]
+        commands = (f"compare {' '.join(step)}{'' if name == usual else f' --history {name}'}" for step, name in zip(steps, own))
         following = ", ".join(commands)
-    got = "; ".join(f"{name} in {', '.join(of_name)}" for name, of_name in of_each.items())
-    return TensorcopyError("no history has both", got=got, allowed="two releases of one history", next=following)
+    return TensorcopyError("no history has both", got=where, allowed="two releases of one history", next=following)

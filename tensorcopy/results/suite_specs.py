@@ -1,12 +1,12 @@
-"""What each suite is: the rows of `suites.toml`, which lies beside the suites, and what asv's names tell of other suites.
+"""What each suite is: the rows of a campaign's table, and what asv tells of a suite that has none.
 
-Nothing else tells suites apart by their names. The table is read without torch.
+Nothing else tells suites apart by their names. `suites.toml`, which lies beside the shipped suites, is read without torch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,15 @@ from typing import Any
 import msgspec
 
 from tensorcopy import files
-from tensorcopy.releases import interpreters
 from tensorcopy.results.kinds import BESIDE, KINDS, Kind
 
 TIME, INSTRUCTIONS = "time", "instructions"  # metrics that the program looks for
 SECONDS, BYTES, ALLOCATIONS = "seconds", "bytes", "allocations"
-TRACKED = "tracked"  # the metric of what a third-party suite tracks, in the unit that it declares
+TRACKED = "tracked"  # the metric of what a suite without a row tracks, in the unit that it declares
 SHORT_UNITS = {SECONDS: "s", BYTES: "B"}  # of tracked values: theirs is another unit than that of a time, or of an exact count
+TIMED = ("time", "timeraw")  # types of asv's benchmarks; of all others a launch of counts has the value
 OF_BASELINES = ("memory", "nbytes", "way", "device")  # parameters that `cases.baseline_case` tells, beside those of a case
+REFERENCES = ("counted", "baseline", "strided_baseline")  # columns that name other suites
 NUMEL = "numel"  # the parameter that is the size: elements of a tensor
 
 
@@ -34,8 +35,8 @@ class SuiteSpec:
     """
 
     name: str  # as in results, "copies.BySize.time_copy"
-    shipped: bool  # whether it is tensorcopy's own, with a row in the table
-    label: str  # as pages and tables name it: "copies.BySize", or the whole name of a third-party suite
+    shipped: bool  # whether it has a row in the campaign's table, as tensorcopy's own suites have
+    label: str  # as pages and tables name it: "copies.BySize", or the whole name of a suite without a row
     page: str  # the same, but unlike that of any other suite
     module: str  # the file of the suite; cases of one module are a group, and the cases of a page's section
     title: str = ""  # of that section; "" for suites without methods
@@ -53,14 +54,13 @@ class SuiteSpec:
     to_host: bool = False  # whether its methods end in host memory
     quick: bool = False  # whether `dashboard --quick` runs it
     headline: bool = False  # whether summaries count its cases
-    baseline: str = ""  # the suite that moves the same bytes with the least work, on the CPU without torch; "" for none
-    strided_baseline: str = ""  # the same for strided tensors
-    counted: tuple[str, ...] = ()
+    place: int = 0  # of its module in the table
+    baseline: SuiteSpec | None = None  # that moves the same bytes with the least work, on the CPU without torch
+    strided_baseline: SuiteSpec | None = None  # the same for strided tensors
+    counted: tuple[SuiteSpec, ...] = ()
 
-    @property
-    def packages(self) -> bool:
-        """Whether the packages that a campaign requires can change its values."""
-        return not self.shipped
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     @property
     def of_kind(self) -> Kind:
@@ -78,6 +78,11 @@ class SuiteSpec:
         return self.unit in BESIDE and self.kind != TRACKED
 
     @property
+    def is_baseline(self) -> bool:
+        """Whether it is there for scale: it times what others do with the least work, or a wait alone, and no method."""
+        return self.shipped and self.timed and not self.methods
+
+    @property
     def by_size(self) -> bool:
         """Whether it times methods by size, perhaps of some kind of tensor: what methods are recommended by."""
         return self.timed and bool(self.methods) and not self.latency and not self.newest
@@ -88,73 +93,65 @@ class SuiteSpec:
         return self.torch and not self.newest
 
 
-@cache
-def table() -> dict[str, SuiteSpec]:
-    """Return every row of the table by name, in its order. Raises TensorcopyError for a damaged table."""
-    return read(interpreters.own_suites() / "suites.toml")
+@dataclass(frozen=True, eq=False)
+class SuiteTable:
+    """The suites of a campaign."""
+
+    rows: Mapping[str, SuiteSpec] = field(default_factory=dict)  # by name, in order
+
+    def spec(self, name: str, type: str, unit: str) -> SuiteSpec:
+        """Return what a suite is: its row, or of one without a row what asv tells; type, unit : as asv describes it."""
+        return self.rows.get(name) or _without_row(name, "" if type in TIMED else unit or "unit")
 
 
-def read(path: Path) -> dict[str, SuiteSpec]:
-    """Return the rows of a table. Raises TensorcopyError for a damaged one."""
-    try:
-        specs = {spec.name: spec for module, rows in files.read_toml(path).items() for spec in _of_module(module, rows)}
-        for spec in specs.values():
-            _check_references(spec, specs)
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise files.damaged(path, error, "TOML with the fields of SuiteSpec") from error
-    return specs
-
-
-def _of_module(module: str, rows: dict[str, Any]) -> Iterator[SuiteSpec]:
-    shared = {name: value for name, value in rows.items() if not isinstance(value, dict)}
-    for suite, functions in rows.items():
-        for number, (function, row) in enumerate(functions.items() if isinstance(functions, dict) else ()):
-            values = {"parameters": ["method", "numel", *row.get("axes", ())], **shared, **row}
-            name, label = f"{module}.{suite}.{function}", f"{module}.{suite}"
-            values |= {"name": name, "shipped": True, "label": label, "page": name if number else label, "module": module}
-            if unknown := values.keys() - {"axes", *(field.name for field in fields(SuiteSpec))}:
-                raise ValueError(f"{name} with {', '.join(unknown)}")
-            yield msgspec.convert(values, SuiteSpec)
-
-
-def _check_references(spec: SuiteSpec, specs: Mapping[str, SuiteSpec]) -> None:
-    """Raise ValueError for a suite that lacks a title, or that names another one which there is not or which its cases do not tell."""
-    if spec.methods and spec.timed and spec.compared and not spec.title:
-        raise ValueError(f"{spec.name} runs methods, and [{spec.module}] has no title")
-    baselines = [*filter(None, (spec.baseline, spec.strided_baseline))]
-    if unknown := [name for name in (*baselines, *spec.counted) if name not in specs]:
-        raise ValueError(f"{spec.name} names {unknown[0]}, which has no row")
-    for name in baselines:
-        if untold := [parameter for parameter in specs[name].parameters if parameter not in (*OF_BASELINES, *spec.parameters)]:
-            raise ValueError(f"{spec.name} does not tell {untold[0]} of {name}")
+NO_TABLE = SuiteTable()
 
 
 @cache
-def find(name: str, tracked: str = "") -> SuiteSpec:
-    """Return what the suite of a name is.
-
-    tracked : the unit of a suite that is not in the table and tracks a value; "" for one that is timed
-    """
-    if name in table():
-        return table()[name]
+def _without_row(name: str, tracked: str) -> SuiteSpec:
+    """Return what a suite is that has no row; tracked : the unit of the value that it tracks, "" for one that is timed."""
     module, metric = name.partition(".")[0], TRACKED if tracked else TIME
     unit = SHORT_UNITS.get(tracked, tracked) if tracked else SECONDS
     return SuiteSpec(name, False, name, name, module, module, metric=metric, unit=unit, kind=metric, parameters=())
 
 
-@cache
-def baselines() -> frozenset[str]:
-    """Return the suites that are there for scale: those that move the bytes of others with the least work, and waits alone."""
-    specs = table().values()
-    return frozenset(name for spec in specs for name in (spec.baseline, spec.strided_baseline, spec.name if spec.wait else "") if name)
+def read(path: Path) -> SuiteTable:
+    """Return a table of suites. Raises TensorcopyError for a damaged one."""
+    try:
+        modules = enumerate(files.read_toml(path).items())
+        rows = {row["name"]: row for place, (module, suites) in modules for row in _rows(place, module, suites)}
+        plain = {name: _converted(row) for name, row in rows.items()}
+        return SuiteTable({name: _with_references(spec, rows[name], plain) for name, spec in plain.items()})
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise files.damaged(path, error, "TOML with the fields of SuiteSpec") from error
 
 
-@cache
-def sections() -> dict[str, str]:
-    """Return the titles of the sections in which pages list cases, by module, in order."""
-    return {spec.module: spec.title for spec in table().values() if spec.title}
+def _rows(place: int, module: str, suites: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    shared = {name: value for name, value in suites.items() if not isinstance(value, dict)}
+    for suite, functions in suites.items():
+        for number, (function, row) in enumerate(functions.items() if isinstance(functions, dict) else ()):
+            name, label = f"{module}.{suite}.{function}", f"{module}.{suite}"
+            own = {"name": name, "shipped": True, "label": label, "page": name if number else label}
+            yield {"parameters": ["method", "numel", *row.get("axes", ())], **shared, **row, **own, "module": module, "place": place}
 
 
-def counting(metric: str) -> list[SuiteSpec]:
-    """Return the suites of a metric, in the order of the table."""
-    return [spec for spec in table().values() if spec.metric == metric]
+def _converted(row: Mapping[str, Any]) -> SuiteSpec:
+    """Return a row without the suites that it names."""
+    if unknown := row.keys() - {"axes", *(field.name for field in fields(SuiteSpec))}:
+        raise ValueError(f"{row['name']} with {', '.join(unknown)}")
+    return msgspec.convert({name: value for name, value in row.items() if name not in REFERENCES}, SuiteSpec)
+
+
+def _with_references(spec: SuiteSpec, row: Mapping[str, Any], others: Mapping[str, SuiteSpec]) -> SuiteSpec:
+    """Return a row with the suites that it names. Raises ValueError for one that lacks a title, and for names that there are not."""
+    if spec.methods and spec.timed and spec.compared and not spec.title:
+        raise ValueError(f"{spec.name} runs methods, and [{spec.module}] has no title")
+    names = {key: list(value) if key == "counted" else [value] for key, value in row.items() if key in REFERENCES}
+    if unknown := [name for of_key in names.values() for name in of_key if name not in others]:
+        raise ValueError(f"{spec.name} names {unknown[0]}, which has no row")
+    counted, *baselines = ([others[name] for name in names.get(key, ())] for key in REFERENCES)
+    for baseline in (each for of_key in baselines for each in of_key):
+        if untold := [parameter for parameter in baseline.parameters if parameter not in (*OF_BASELINES, *spec.parameters)]:
+            raise ValueError(f"{spec.name} does not tell {untold[0]} of {baseline.name}")
+    plain, strided = (next(iter(of_key), None) for of_key in baselines)
+    return replace(spec, counted=tuple(counted), baseline=plain, strided_baseline=strided)

@@ -45,7 +45,7 @@ def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Prob
 
     A warning is about a folder without a launch, or a row of tensorcopy.toml that matches no case.
     """
-    loaded = reader.load_results(results_dir, campaign.releases)
+    loaded = reader.load_results(results_dir, campaign)
     problems = unreadable(loaded)
     source, root = web_addresses(os.environ)
     content = facts.site(
@@ -70,7 +70,7 @@ def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Prob
 
 def unreadable(loaded: reader.Results) -> tuple[TensorcopyError, ...]:
     """Return the problems of launches and of profiles that could not be read: with them a site ends in exit code 2."""
-    return (*loaded.problems, *function_profiles.damaged(loaded.results))
+    return (*loaded.problems, *function_profiles.readable(loaded.results)[1])
 
 
 def documents(checkout: Path = Path()) -> dict[str, str]:
@@ -226,9 +226,7 @@ def open_message(content: Site) -> str:
     for device, history in content.answering.items():
         opened = [each for case, each in history.open.items() if case.device == device]
         slower = {history.subject(each.case) for each in opened if each.since is not facts.OpenSince.BACK}
-        accepted = {
-            subject for subject in slower if all(each.standing.accepted for each in opened if history.subject(each.case) == subject)
-        }
+        accepted = {subject for subject in slower if all(each.accepted for each in opened if history.subject(each.case) == subject)}
         texts.append(f"{len(slower - accepted)} on torch {history.newest(device).version} ({device})")
     return ", ".join(texts) or "nothing measured yet"
 

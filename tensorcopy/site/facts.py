@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
+from math import inf
 from typing import Any, NamedTuple
 
 from tensorcopy.campaign import Campaign, VerdictRules
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge import case_history, comparisons, function_changes, groups, meaning
-from tensorcopy.judge.case_history import LAST, CaseHistory, Standing, Step
+from tensorcopy.judge import case_history, comparisons, function_changes, groups
+from tensorcopy.judge.case_history import LAST, CaseHistory, OpenSince, Standing, Step
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.function_changes import GroupChange, ProfileDifference
-from tensorcopy.judge.groups import OpenCase, OpenMethod
-from tensorcopy.judge.meaning import OpenSince
+from tensorcopy.judge.groups import OpenMethod
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.numbers import (
     count,
@@ -31,13 +31,14 @@ from tensorcopy.numbers import (
     size_range,
     slowdown,
 )
-from tensorcopy.results import function_profiles, suite_specs
+from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case
+from tensorcopy.results.function_profiles import Profiles
 from tensorcopy.results.histories import History, ranked
 from tensorcopy.results.result import Result
 from tensorcopy.worker.devices import DEVICES
 
-__all__ = ["LAST", "Case", "Change", "Comparison", "OpenCase", "OpenMethod", "OpenSince", "Verdict"]  # that other modules of the site name
+__all__ = ["LAST", "Case", "Change", "Comparison", "OpenMethod", "OpenSince", "Standing", "Verdict"]  # that other modules of the site name
 
 SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity", "way")  # parameters whose values need no name
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
@@ -95,9 +96,9 @@ class ShownHistory:
         return case_history.standings(self.cases)
 
     @cached_property
-    def open(self) -> dict[Case, OpenCase]:
+    def open(self) -> dict[Case, Standing]:
         """The cases that are slower than they were, on the devices whose first history it is."""
-        return groups.open_cases({case: each for case, each in self.standings.items() if case.device in self.answers_for}, self.cases)
+        return {case: each for case, each in self.standings.items() if each.is_open and case.device in self.answers_for}
 
     def is_open(self, case: Case) -> bool:
         """Return whether a case is slower than it was, and not back to an earlier level."""
@@ -127,7 +128,7 @@ class ShownHistory:
 
     def instructions(self, case: Case) -> CaseHistory | None:
         """Return the counts of a timed case over the releases; None without any."""
-        return meaning.instructions(self.cases, case)
+        return self.cases[case].counts
 
     def subject(self, case: Case) -> str:
         """Return what has the page of a case: its method, or else its suite."""
@@ -168,25 +169,25 @@ class ShownHistory:
         of_counts = {counts.releases[step.index]: step for step in counts.steps} if counts else {}
         rows = []
         for index, result in enumerate(of_case.results):
-            value, change, step = result.measured(case), of_case.neighbours.get(index), steps.get(index)
+            value, change, step = result.value_of(case), of_case.neighbours.get(index), steps.get(index)
             instructions, work = result.count_of(case) if case.spec.timed else None, of_counts.get(result.version)
             times = result.column.launch_times(case) if result.column and case.spec.timed else result.count_repeats.get(case, ())
             low, high = change.interval if change and change.interval else (None, None)
-            if value or case in result.failures:
+            if value is not None or case in result.failures:
                 rows.append(
                     {
                         "torch": result.version,
-                        "value": value.value if value else None,
+                        "value": value,
                         "unit": of_case.unit,
                         "ratio": change.ratio if change and change.interval else None,
                         "low": low,
                         "high": high,
-                        "difference": step.after - step.before if step and case.tracked else None,
+                        "difference": step.after - step.before if step and case.kind.name == "tracked" else None,
                         "verdict": change.verdict.value if change else "",
                         "against": step.against if step else "",
                         "meaning": self.meaning(case, step) if step and case.spec.timed else "",
                         "detectable": change.detectable if change else None,
-                        "instructions": round(instructions.value) if instructions else None,
+                        "instructions": None if instructions is None else round(instructions),
                         "instructions_ratio": work.ratio if work else None,
                         "instructions_against": work.against if work else "",
                         "launches": [*times],
@@ -198,23 +199,23 @@ class ShownHistory:
     def meaning(self, case: Case, step: Step) -> str:
         """Return what became of a change of a time; "" where it stays and is new."""
         of_case = self.cases[case]
-        if meaning.is_back(of_case, step.index, self.instructions(case)):
+        if of_case.is_back(step.index):
             return OpenSince.BACK.value
         index = of_case.taken_back(step)
         return f"taken back by {of_case.releases[index]}" if index is not None else ""
 
     def instructions_text(self, case: Case, before: str, after: str) -> str:
         """Return how the instructions of a case differ between two releases: "same instructions", "+2.4 % instructions", "not counted"."""
-        return _instructions_text(meaning.count_ratio(self.instructions(case), before, after))
+        return _instructions_text(self.cases[case].count_ratio(before, after))
 
     def compare(self, before: Result, after: Result, device: str) -> Comparison:
         """Return the comparison of two results on a device."""
-        return meaning.with_back(comparisons.between(Question(before, after, self.rules)).selected(device=device), self.cases)
+        return case_history.with_back(comparisons.between(Question(before, after, self.rules)).selected(device=device), self.cases)
 
     @cached_property
-    def profiled(self) -> list[tuple[Result, Any]]:
+    def profiled(self) -> list[tuple[Result, Profiles]]:
         """The results whose functions were counted, in order of release, with their profiles."""
-        return [(each, profiles) for each in self.results if (profiles := function_profiles.readable(each))]
+        return [*function_profiles.readable(self.results)[0].items()]
 
     @cached_property
     def causes(self) -> dict[str, list[Cause]]:
@@ -222,7 +223,7 @@ class ShownHistory:
         found: dict[str, list[Cause]] = {}
         for (before, first), (after, second) in pairwise(self.profiled):
             for method, name in _smallest(first.cases.keys() & second.cases.keys()).items():
-                cause = Cause(before, after, name, function_changes.between(first, second, name))
+                cause = Cause(before, after, name, function_changes.between(first.of(name), second.of(name)))
                 found.setdefault(method, []).insert(0, cause)
         return found
 
@@ -288,7 +289,7 @@ def step_text(case: Case, step: Step) -> str:
 def _instructions_text(ratio: float | None) -> str:
     if ratio is None:
         return NOT_COUNTED
-    return SAME if meaning.are_same(ratio) else f"{signed_percent(ratio)} instructions"
+    return SAME if case_history.are_same(ratio) else f"{signed_percent(ratio)} instructions"
 
 
 @dataclass(frozen=True)
@@ -359,7 +360,7 @@ def tally(history: ShownHistory, comparison: Comparison) -> dict[str, Any]:
     before, after = (side.version for side in comparison.sides)
     levels = {(of_case := history.cases[case]).releases[of_case.before(of_case.results.index(comparison.before))] for case in back}
     level = levels.pop() if len(levels) == 1 else ""
-    works = [ratio for case in back if (ratio := meaning.count_ratio(history.instructions(case), level or before, after))]
+    works = [ratio for case in back if (ratio := history.cases[case].count_ratio(level or before, after))]
 
     def of(cases: Sequence[Case]) -> dict[str, Any]:
         sizes = size_range([changes[case].size for case in cases])
@@ -370,7 +371,7 @@ def tally(history: ShownHistory, comparison: Comparison) -> dict[str, Any]:
         "before": before,
         "after": after,
         "slower": of([case for case in of_verdict[Verdict.SLOWER] if case not in back]),
-        "back": {**of(back), "level": level, "not_more": bool(works) and all(work < 1 or meaning.are_same(work) for work in works)},
+        "back": {**of(back), "level": level, "not_more": bool(works) and all(work < 1 or case_history.are_same(work) for work in works)},
         "faster": of(of_verdict[Verdict.FASTER]),
         "unchanged": len(of_verdict[Verdict.UNCHANGED]),
         "unknown": len(of_verdict[Verdict.UNKNOWN]),
@@ -410,7 +411,7 @@ def compact(change: Change) -> dict[str, str]:
     """Return a change as the cell of a table: its size with half of its interval, or why there is none, and its instructions."""
     half = (change.interval[1] - change.interval[0]) / 2 if change.interval else 0.0
     text = f"{signed_percent(change.size).removesuffix(' %')} ± {100 * half:.1f}" if change.interval else REASONS[change.reason]
-    work = signed_percent(change.count.ratio) if change.count and change.count.changed else ""
+    work = signed_percent(change.count.size) if change.count and change.count.changed else ""
     return {"text": text, "css": "likely" if change.likely else change.verdict.value, "count": work}
 
 
@@ -489,10 +490,10 @@ def grids(cells: Mapping[Case, Any]) -> list[Grid]:
     return found
 
 
-def _order(cell: tuple[Case, Any]) -> tuple[int, int, str]:
+def _order(cell: tuple[Case, Any]) -> tuple[float, int, str]:
     """Return the place of a case among the tables: by section, and there by the rank of its suite."""
-    spec, modules = cell[0].spec, [*suite_specs.sections()]
-    return modules.index(spec.module) if spec.module in modules else len(modules), spec.rank, cell[0].device
+    spec = cell[0].spec
+    return spec.place if spec.title else inf, spec.rank, cell[0].device
 
 
 def _values(cases: Iterable[Case]) -> dict[str, list[str]]:

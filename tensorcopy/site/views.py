@@ -17,11 +17,11 @@ from tensorcopy.site.facts import (
     Case,
     Cause,
     Comparison,
-    OpenCase,
     OpenMethod,
     OpenSince,
     ShownHistory,
     Site,
+    Standing,
     Verdict,
     pair_address,
     told,
@@ -377,7 +377,7 @@ def _open(site: Site, device: str, history: ShownHistory) -> Values:
 def _open_row(history: ShownHistory, method: OpenMethod) -> Values:
     """Return a method with its open cases of one age: the largest cost, the largest single slowdown, and why."""
     worst, slowed = method.worst, method.slowed_most
-    step, of_case, cost = slowed.step, slowed.standing.history, worst.cost
+    step, of_case, cost = slowed.step, slowed.history, worst.cost
     case = worst.history.case
     return {
         "code": history.code(case),
@@ -394,20 +394,20 @@ def _open_row(history: ShownHistory, method: OpenMethod) -> Values:
         "cost_interval": signed_interval(cost.interval) if cost and cost.interval else "",
         "best": worst.best_release,
         "first": worst.history.releases[0],
-        "accepted": "; ".join(dict.fromkeys(each.standing.accepted for each in method.cases if each.standing.accepted)),
+        "accepted": "; ".join(dict.fromkeys(each.accepted for each in method.cases if each.accepted)),
         "why": _why(history, of_case.case, step.index) if step else None,
         "cases": [_open_case(history, each) for each in method.cases],
     }
 
 
-def _open_case(history: ShownHistory, of: OpenCase) -> Values:
-    standing, cost = of.standing, of.standing.cost
+def _open_case(history: ShownHistory, of: Standing) -> Values:
+    cost = of.cost
     return {
         "name": told(of.case),
         "address": history.address(of.case),
-        "cost": f"{signed_percent(standing.ratio)} ({signed_interval(cost.interval)})" if cost and cost.interval else "",
-        "best": standing.best_release,
-        "times": standing.times,
+        "cost": f"{signed_percent(of.ratio)} ({signed_interval(cost.interval)})" if cost and cost.interval else "",
+        "best": of.best_release,
+        "times": of.times,
         "since": of.release,
     }
 
@@ -480,8 +480,8 @@ def _compared(site: Site, history: ShownHistory, comparison: Comparison) -> Valu
         "tally": facts.tally(history, comparison),
         **facts.evidence(comparison),
         "counted": len(with_counts),
-        "more": sum(bool(change.count and change.count.changed and change.count.ratio > 1) for change in with_counts),
-        "fewer": sum(bool(change.count and change.count.changed and change.count.ratio < 1) for change in with_counts),
+        "more": sum(bool(change.count and change.count.changed and change.count.size > 1) for change in with_counts),
+        "fewer": sum(bool(change.count and change.count.changed and change.count.size < 1) for change in with_counts),
         "rows": rows,
         "grids": {
             True: [each for grid in tables if (each := _part(grid, lambda case: history.subject(case) in changed_subjects)).rows],

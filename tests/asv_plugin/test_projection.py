@@ -12,6 +12,7 @@ from asv.results import iter_results
 from scipy.special import stdtrit
 
 from tensorcopy.asv_plugin import projection
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.results import reader
 from tests import launch_files
 
@@ -35,7 +36,7 @@ def results(tmp_path):
 
 def projected(results, tmp_path):
     """Return asv's values in the projection's folder by name, by release and environment."""
-    folder, loaded = tmp_path / "asv-results", reader.load_results(results)
+    folder, loaded = tmp_path / "asv-results", reader.load_results(results, shipped())
     folder.mkdir()
     projection.write(loaded.histories, folder)
     benchmarks = Benchmarks.load(SimpleNamespace(benchmark_dir=".", results_dir=str(folder)))
@@ -81,7 +82,7 @@ def test_every_history_has_its_files(tmp_path):
     launch_files.write(folder, {case: {"2.8.0#main": 1.0, "2.8.0#head": 1.1, "9.9.9": 1.0}}, launches=2, machine="lab")
     launch_files.write(folder, {case: {"2.8.0@3.9": 3.0}}, launches=2, machine="old")
     written.mkdir()
-    projection.write(reader.load_results(folder).histories, written)
+    projection.write(reader.load_results(folder, shipped()).histories, written)
     sha = launch_files.sha_of("2.8.0")[:8]
     assert {path.relative_to(written).as_posix() for path in written.rglob("*.json")} == {
         "benchmarks.json",
@@ -89,3 +90,15 @@ def test_every_history_has_its_files(tmp_path):
         *(f"old/{name}.json" for name in ("machine", f"{sha}-py3.9-cuda")),
         *(f"lab/{name}.json" for name in ("machine", "main-py3.11-cuda", "head-py3.11-cuda")),
     }
+
+
+def test_the_names_of_cases_are_those_of_the_newest_version_of_a_suite(tmp_path):
+    """An older checkout that measured later, with other parameters, has no part in them."""
+    times = {f"other.time_it n={number}": {"2.14.1": 1.0, "2.15.0": 1.0} for number in (1, 2)}
+    (path,) = launch_files.write(tmp_path, times, launches=1)
+    path.write_text(path.read_text().replace('"version":"1"', '"version":"2"'))
+    launch_files.write(
+        tmp_path, {"other.time_it n=3": {"2.14.1": 1.0, "2.15.0": 1.0}}, launches=1, start=launch_files.START + 9 * launch_files.EVERY
+    )
+    (history,) = reader.load_results(tmp_path, shipped()).histories
+    assert {case["n"]: name for case, name in projection.names(history).items()} == {"1": "other.time_it(1)", "2": "other.time_it(2)"}

@@ -12,6 +12,7 @@ import pytest
 
 from tensorcopy.ci import new_results
 from tensorcopy.cli import main
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import histories, reader
 from tests import launch_files
@@ -45,7 +46,7 @@ def test_launches_of_all_machines_are_added_once(tmp_path):
     assert launches(results) == {"box": old | new}
     assert all(path.read_bytes() == data for path, data in before.items())
     assert new_results.collect([artifacts], results) == 0
-    assert len(reader.load_results(results).launches) == 6
+    assert len(reader.load_results(results, shipped()).launches) == 6
 
 
 def test_a_launch_goes_to_the_history_of_its_conditions(tmp_path):
@@ -56,7 +57,7 @@ def test_a_launch_goes_to_the_history_of_its_conditions(tmp_path):
     assert new_results.collect([artifacts], results) == 6
     assert launches(results) == {"epyc": there | of_runs[0], "hosted": of_runs[1], "hosted-2": of_runs[2]}
     assert histories.read(results / "hosted-2").processor == "Ryzen, family 6 model 85"
-    assert not reader.load_results(results).problems
+    assert not reader.load_results(results, shipped()).problems
 
 
 @pytest.mark.parametrize("damage", ["[]", "other"], ids=["no launch", "another content"])

@@ -40,7 +40,7 @@ def test_a_planted_extra_call_is_named(old_python, tmp_path):
     """
     profile = counted(old_python, CASES, tmp_path)
     once, twice = (profile.of(f"{name} 1 float32 contiguous") for name in ("clone", "clone_detach"))
-    difference = function_changes.of_profiles(once, twice)
+    difference = function_changes.between(once, twice)
     assert difference.share_named >= function_changes.NAMED
     calls = {change.function[1]: (change.before.calls, change.after.calls) for change in difference.calls_changed}
     assert calls["torch::autograd::THPVariable_detach"] == calls["at::Tensor::detach"] == (0, 1)
@@ -61,7 +61,7 @@ def test_counts_and_functions_are_measured_by_one_command(workshop):
     done = workshop.run("tensorcopy", "measure", "--interpreter", "same", "--history", "counted", "--bench", COUNTED, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "functions of 1 release counted" in done.stdout
-    (result,) = [result for result in reader.load_results(workshop.root / "results").results if result.history == "counted"]
+    (result,) = [result for result in reader.load_results(workshop.root / "results", shipped()).results if result.history == "counted"]
     counts = {tuple(value for _, value in case.parameters): count for case, count in result.counts.items() if case.suite == INSTRUCTIONS}
     assert len(counts) == 4
     assert counts["clone_detach", "16", "True"] > 1.2 * counts["detach_clone", "16", "True"]

@@ -35,7 +35,7 @@ def results(folder, ratio_at, *, releases=RELEASES, python="3.11", methods=METHO
 def mean_change(before, after):
     """Return the change of the mean of all copies; None where there is none."""
     means = comparisons.group_means(comparisons.between(Question(before, after)))
-    return means[0].change if means else None
+    return next(iter(means.values()), None)
 
 
 def test_the_change_of_a_mean_is_that_of_its_launches(tmp_path):
@@ -72,6 +72,15 @@ def test_a_mean_has_the_cases_of_launches_that_measured_others(tmp_path):
     weights = [(9 / 12) ** 2 / 5, (3 / 12) ** 2 / 4]  # of launches that vary alike
     freedom = sum(weights) ** 2 / (weights[0] ** 2 / 4 + weights[1] ** 2 / 3)
     assert log(change.interval[1] / change.ratio) == pytest.approx(float(stdtrit(freedom, 0.975)) * error)
+
+
+def test_means_are_in_the_order_of_the_table_of_suites(tmp_path):
+    """Copies before conversions, whichever were timed first."""
+    suites = ("conversions.BySize.time_conversion", "copies.BySize.time_copy")
+    cases = {f"{suite} any {numel}": {"2.14.1": 1.0, "2.15.0": 1.1} for suite in suites for numel in (16, 1024)}
+    launch_files.write(tmp_path, cases)
+    means = comparisons.group_means(comparisons.between(Question(*launch_files.load(tmp_path, "2.14.1", "2.15.0"))))
+    assert [cases[0].suite for cases in means] == [*suites[::-1]]
 
 
 def test_a_mean_covers_what_it_says_where_cases_have_more_launches_than_others():
@@ -129,7 +138,7 @@ def test_suites_of_others_share_no_regression(tmp_path):
     cases = [f"{suite} method=fast numel=16" for suite in suites]
     launch_files.write(tmp_path, {case: {side: 1.0 + (number >= 6) for number, side in enumerate(sides)} for case in cases})
     by_case = case_history.over(launch_files.load(tmp_path, *sides))
-    opened = groups.open_methods(groups.open_cases(case_history.standings(by_case), by_case).values())
+    opened = groups.open_methods(case_history.standings(by_case).values())
     assert sorted((groups.subject(each.cases[0].case), len(each.cases)) for each in opened) == [(suites[0], 1), ("fast", 2), (suites[1], 1)]
 
 

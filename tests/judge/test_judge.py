@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from tensorcopy.campaign import VerdictRules
-from tensorcopy.judge import case_history, comparisons, groups, meaning, paired
+from tensorcopy.judge import case_history, comparisons, groups, paired
+from tensorcopy.judge.case_history import OpenSince
 from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import Change, Reason, Verdict, judge
 from tensorcopy.releases import release_table
 from tensorcopy.results import kinds, suite_specs
@@ -149,11 +149,11 @@ def test_the_verdict_on_a_tracked_value(before, after, verdict, reason):
     """Where launches differ it is Student's and Welch's test, the wider interval of both."""
     change = paired.of_values({"a": ("GB/s", before, after)})["a"]
     assert (change.verdict.value, change.reason.value, change.launches) == (verdict, reason, (len(before), len(after)))
-    if change.count.interval:
+    if change.difference:
         tests = [stats.ttest_ind(after, before, equal_var=equal) for equal in (True, False)[: min(len(before), len(after))]]
         assert change.p == pytest.approx(max(each.pvalue for each in tests))
         widest = max((each.confidence_interval(0.95) for each in tests), key=lambda each: each.high - each.low)
-        assert change.count.interval == pytest.approx((widest.low, widest.high))
+        assert change.difference == pytest.approx((widest.low, widest.high))
 
 
 def test_tracked_values_are_judged_together():
@@ -366,7 +366,7 @@ def test_where_a_case_stands(tmp_path, times, best, cost, since):
     """It is open where the newest release is slower than the earlier one with the lowest time, since the last step that stayed."""
     standing = case_history.standing(history_of(tmp_path, *times))
     assert (standing.best, standing.is_open) == (best, cost is not None)
-    assert (standing.since.index if standing.since else None) == since
+    assert (standing.step.index if standing.step else None) == since
     if cost:
         assert standing.cost.ratio == pytest.approx(cost, rel=0.005)
         assert standing.times[1] / standing.times[0] == pytest.approx(cost, rel=0.005)
@@ -387,7 +387,7 @@ def test_the_choice_among_earlier_releases_counts(tmp_path):
 )
 def test_since_when_a_case_is_open(tmp_path, at, number, since):
     standing = case_history.standing(history_of(tmp_path, *[1.2 if index >= at else 1.0 for index in range(number)]))
-    assert meaning.open_since(standing, None) is since
+    assert standing.since is since
 
 
 def test_the_mean_of_a_group_is_that_of_its_cases_within_launches(tmp_path):
@@ -400,11 +400,11 @@ def test_the_mean_of_a_group_is_that_of_its_cases_within_launches(tmp_path):
         launches=7,
     )
     before, after = launch_files.load(tmp_path, *sides)
-    (mean,) = comparisons.group_means(comparisons.between(Question(before, after)))
+    (change,) = comparisons.group_means(comparisons.between(Question(before, after))).values()
     of_launches = (after.column.logs - before.column.logs).mean(axis=1)
     half = stats.t(6).ppf(0.975) * of_launches.std(ddof=1) / 7**0.5
-    assert log(mean.change.ratio) == pytest.approx(of_launches.mean())
-    assert [*map(log, mean.change.interval)] == pytest.approx([of_launches.mean() - half, of_launches.mean() + half])
+    assert log(change.ratio) == pytest.approx(of_launches.mean())
+    assert [*map(log, change.interval)] == pytest.approx([of_launches.mean() - half, of_launches.mean() + half])
 
 
 def test_changes_of_a_release_are_grouped_by_direction(tmp_path):

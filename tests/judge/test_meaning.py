@@ -6,11 +6,10 @@ from math import exp, log
 
 import pytest
 
-from tensorcopy.judge import case_history, meaning
+from tensorcopy.judge import case_history
+from tensorcopy.judge.case_history import OpenSince
 from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import Verdict
-from tensorcopy.results.cases import counted_case
 from tests import launch_files
 from tests.conftest import ROOT
 
@@ -18,15 +17,14 @@ RELEASES = ["2.11.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0"]
 TIME, COUNT = "copies.BySize.time_copy clone_detach 128", "instructions.BySize.track_instructions clone_detach 128 False"
 
 
-def histories(folder, times, counts=(), **options):
-    """Return the history of a case with these microseconds by release, the newest last, and that of its instructions."""
+def history_of(folder, times, counts=(), **options):
+    """Return the history of a case with these microseconds by release, the newest last, and these instructions."""
     releases = RELEASES[-len(times) :]
     launch_files.write(folder, {TIME: {release: time for release, time in zip(releases, times) if time is not None}}, **options)
     for release, count in zip(releases, counts):
         if count:
             launch_files.write_counts(folder, release, {COUNT: count})
-    found = case_history.over(launch_files.load(folder))
-    return found[launch_files.case(TIME)], found.get(launch_files.case(COUNT))
+    return case_history.over(launch_files.load(folder))[launch_files.case(TIME)]
 
 
 # microseconds and instructions with each release, the newest last, and what else differs; of the newest: whether it is back
@@ -54,16 +52,16 @@ BACK = {
 
 @pytest.mark.parametrize(("times", "counts", "options", "is_back"), BACK.values(), ids=BACK)
 def test_a_slowdown_is_back_only_where_every_condition_holds(tmp_path, times, counts, options, is_back):
-    history, instructions = histories(tmp_path, times, counts, **options)
-    assert meaning.is_back(history, len(history.values) - 1, instructions) is is_back
+    history = history_of(tmp_path, times, counts, **options)
+    assert history.is_back(len(history.values) - 1) is is_back
 
 
 def test_a_gain_counts_whose_whole_interval_is_one_though_among_many_it_would_not_be_significant(tmp_path):
     """The rule asks for the interval of the case alone: 2 % is below the margin, and its loss with more is not."""
-    history, _ = histories(tmp_path, [2.0, 1.95, 2.015], noise=0.001)
+    history = history_of(tmp_path, [2.0, 1.95, 2.015], noise=0.001)
     assert history.neighbours[1].verdict is Verdict.UNCHANGED
     assert history.neighbours[1].interval[1] < 1
-    assert meaning.is_back(history, 2, None)
+    assert history.is_back(2)
 
 
 def test_a_gain_that_may_be_none_is_no_gain(tmp_path):
@@ -74,7 +72,7 @@ def test_a_gain_that_may_be_none_is_no_gain(tmp_path):
     assert history.neighbours[2].verdict is Verdict.SLOWER
     assert history.change(0, 2).verdict is Verdict.UNCHANGED
     assert history.neighbours[1].interval[0] < 1 < history.neighbours[1].interval[1]
-    assert not meaning.is_back(history, 2, None)
+    assert not history.is_back(2)
 
 
 # microseconds by release; the index of the change, and the release that took it back
@@ -94,7 +92,7 @@ TAKEN_BACK = {
 
 @pytest.mark.parametrize(("times", "index", "release"), TAKEN_BACK.values(), ids=TAKEN_BACK)
 def test_a_change_is_taken_back_by_the_first_release_that_is_not_worse(tmp_path, times, index, release):
-    history, _ = histories(tmp_path, times)
+    history = history_of(tmp_path, times)
     step = next((step for step in history.steps if step.index == index), None)
     taken = step and history.taken_back(step)
     assert ("" if taken is None else history.releases[taken]) == release
@@ -111,20 +109,20 @@ SINCE = {
 
 @pytest.mark.parametrize(("times", "since"), SINCE.values(), ids=SINCE)
 def test_an_open_case_is_as_old_as_its_last_slowdown_that_is_news(tmp_path, times, since):
-    history, instructions = histories(tmp_path, times)
-    assert meaning.open_since(case_history.standing(history), instructions) is since
+    history = history_of(tmp_path, times)
+    assert case_history.standing(history).since is since
 
 
 def test_a_case_is_slower_since_the_last_slowdown_that_no_release_took_back(tmp_path):
-    history, instructions = histories(tmp_path, [1.5, 2.0, 2.5, 2.0])
-    assert history.releases[meaning.slowdown(case_history.standing(history), instructions).index] == "2.13.0"
+    history = history_of(tmp_path, [1.5, 2.0, 2.5, 2.0])
+    assert case_history.standing(history).release == "2.13.0"
 
 
 def test_a_comparison_knows_what_is_back_only_of_neighbours(tmp_path):
     """Against an earlier release, the same case may be slower for good."""
-    histories(tmp_path, [1.9, 2.0, 1.93, 2.0])
+    history_of(tmp_path, [1.9, 2.0, 1.93, 2.0])
     *earlier, newest = results = launch_files.load(tmp_path)
-    found = [meaning.between(Question(before, newest), results) for before in earlier]
+    found = [case_history.between(Question(before, newest), results) for before in earlier]
     assert [each.changes[launch_files.case(TIME)].verdict.value for each in found] == ["slower", "unchanged", "slower"]
     assert [len(each.back) for each in found] == [0, 0, 1]
 
@@ -136,19 +134,19 @@ def test_a_slowdown_eight_releases_ago_is_older(tmp_path):
         folder = tmp_path / str(index)
         launch_files.write(folder, {TIME: {release: 2.0 if place >= index else 1.8 for place, release in enumerate(releases)}})
         history = case_history.over(launch_files.load(folder))[launch_files.case(TIME)]
-        assert meaning.open_since(case_history.standing(history), None) is since
+        assert case_history.standing(history).since is since
 
 
 @pytest.mark.parametrize(("ratio", "same"), [(1.0, True), (1.0099, True), (0.9902, True), (1.0101, False), (0.989, False)])
 def test_instructions_are_the_same_within_one_percent(ratio, same):
-    assert meaning.are_same(ratio) is same
+    assert case_history.are_same(ratio) is same
 
 
 def test_instructions_are_compared_only_where_both_releases_were_counted(tmp_path):
-    _, instructions = histories(tmp_path, [2.0, 2.0, 2.2], (None, 1000, 1100))
-    assert meaning.count_ratio(instructions, "2.14.1", "2.15.0") == pytest.approx(1.1)
-    assert meaning.count_ratio(instructions, "2.13.0", "2.15.0") is None
-    assert meaning.count_ratio(None, "2.14.1", "2.15.0") is None
+    history = history_of(tmp_path, [2.0, 2.0, 2.2], (None, 1000, 1100))
+    assert history.count_ratio("2.14.1", "2.15.0") == pytest.approx(1.1)
+    assert history.count_ratio("2.13.0", "2.15.0") is None
+    assert history_of(tmp_path / "without", [2.0, 2.0, 2.2]).count_ratio("2.14.1", "2.15.0") is None
 
 
 @pytest.mark.slow
@@ -161,10 +159,10 @@ def test_no_planted_slowdown_of_ten_percent_is_back(tmp_path):
         """Return how many cases are back, and how many are slower by 5 % and more."""
         cases = case_history.over(launch_files.load(tmp_path))
         timed = {case: each for case, each in cases.items() if case.spec.timed}
-        newest = {case: (each, len(each.values) - 1, cases.get(counted_case(case))) for case, each in timed.items()}
-        changes = [each.neighbours.get(index) for each, index, _ in newest.values()]
+        newest = [(each, len(each.values) - 1) for each in timed.values()]
+        changes = [each.neighbours.get(index) for each, index in newest]
         slower = [each for each in changes if each and each.verdict is Verdict.SLOWER and each.ratio > 1.05]
-        return sum(meaning.is_back(*each) for each in newest.values()), len(slower)
+        return sum(each.is_back(index) for each, index in newest), len(slower)
 
     assert back()[0] == 14
     sha, planted = launch_files.sha_of("2.15.0"), round(1e4 * log(1.1))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tensorcopy.judge import paired
-from tensorcopy.judge.paired import ALPHA, Change, CountPair, Reason, Verdict, judge
+from tensorcopy.judge.paired import ALPHA, Change, Reason, Verdict, judge
 from tensorcopy.results.effects import JOINED, PAIRED, within
 from tensorcopy.results.kinds import TRACKED
 
@@ -158,10 +158,10 @@ def test_few_cases_that_do_not_change_are_called_likely():
 
 
 def test_a_tracked_value_is_likely_higher_where_its_own_interval_excludes_no_change():
-    assert CountPair("GB/s", 2.0, 3.0, interval=(0.5, 1.5), known=False, kind=TRACKED).likely is Verdict.HIGHER
-    assert CountPair("GB/s", 3.0, 2.0, interval=(-1.5, -0.5), known=False, kind=TRACKED).likely is Verdict.LOWER
-    assert CountPair("GB/s", 3.0, 2.0, interval=(-2.5, 0.5), known=False, kind=TRACKED).likely is None
-    assert CountPair("GB/s", 2.0, 3.0, interval=(0.5, 1.5), kind=TRACKED).likely is None
+    unknown = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, kind=TRACKED)
+    ends = {(0.5, 1.5): Verdict.HIGHER, (-1.5, -0.5): Verdict.LOWER, (-2.5, 0.5): None}
+    assert {each: replace(unknown, difference=each).likely for each in ends} == ends
+    assert replace(unknown, verdict=Verdict.HIGHER, difference=(0.5, 1.5)).likely is None
 
 
 UNEQUAL = [(1, 2), (1, 3), (2, 2), (2, 3), (3, 3), (5, 5), (2, 12), (3, 12)]

@@ -17,7 +17,7 @@ from tests.fixed_folder import FIXED, QUESTIONS
 from tests.recomputed import History, Judged, Place, is_compared, kind, name_of, smallest_seen
 
 CAMPAIGN = of_folder(FIXED)
-LOADED = reader.load_results(FIXED / "results", CAMPAIGN.releases)
+LOADED = reader.load_results(FIXED / "results", CAMPAIGN)
 RESULTS = {(each.history, each.place): each for each in LOADED.results}
 WAYS = {PAIRED: "paired", JOINED: "joined"}
 HISTORIES = {each.name: each for each in LOADED.histories}

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import DiskError
 from tensorcopy.measure import launch, process
 from tensorcopy.measure.process import Program, SideFailed
@@ -162,6 +163,7 @@ def made_sides(folder: Path) -> list[Program]:
             Path(sys.executable),
             suites,
             {**os.environ, "PYTHONPATH": search_path, "ASV_PYTHONPATH": search_path, "SIDE": name, "FOLDER": str(folder)},
+            specs=shipped().specs,
             provenance={**PROVENANCE, "torch": version, "torch_sha": sha_of(version)},
         )
         for version, name in (("2.14.1", "fast"), ("2.15.0", "slow"))

@@ -42,7 +42,7 @@ from tensorcopy.worker.devices import cpu_model
 from tensorcopy.worker.nvidia import Gpu
 from tests import launch_files
 from tests.conftest import ROOT
-from tests.launch_files import PROVENANCE
+from tests.launch_files import PROVENANCE, spec_of
 from tests.repositories import commit_all, sha
 from tests.repositories import run as run_git
 
@@ -52,9 +52,15 @@ CLEAR, IN_DOUBT = f"{BY_SIZE}('clone', 16)", f"{BY_SIZE}('tensor', 16)"
 SUITES = {
     each.name: each
     for each in (
-        Benchmark(BY_SIZE, "4", ["method", "numel"], [["'clone'", "'tensor'"], ["16"]]),
-        Benchmark("copies.Latency.time_copy", "4", ["method", "numel", "device"], [["'clone'"], ["16"], ["'cuda'"]]),
-        Benchmark(PEAK, "1", ["method"], [["'clone'"]], "bytes", "track"),
+        Benchmark(BY_SIZE, spec_of(BY_SIZE), "4", ["method", "numel"], [["'clone'", "'tensor'"], ["16"]]),
+        Benchmark(
+            "copies.Latency.time_copy",
+            spec_of("copies.Latency.time_copy"),
+            "4",
+            ["method", "numel", "device"],
+            [["'clone'"], ["16"], ["'cuda'"]],
+        ),
+        Benchmark(PEAK, spec_of(PEAK), "1", ["method"], [["'clone'"]], "bytes", "track"),
     )
 }
 BEGIN = datetime(2026, 11, 21, 8, tzinfo=timezone.utc)
@@ -96,7 +102,9 @@ class Machine:
             {**dict.fromkeys(turns.DESCRIBED), **{name: getattr(each, name) for name in DESCRIBED}} for each in self.suites.values()
         ]
         report = {"provenance": provenance, "torch_folder": f"/torch/{version}", "methods": {"clone": launch_files.observed()}}
-        return Opened(Program(side.place, Path("python"), Path("suites"), provenance=provenance), report, described, self.broken)
+        return Opened(
+            Program(side.place, Path("python"), Path("suites"), specs=own.specs, provenance=provenance), report, described, self.broken
+        )
 
     def change(self, **fields: Any) -> None:
         """Let the suite by size differ in these fields from now on."""
@@ -371,7 +379,9 @@ def test_a_run_that_ends_in_its_second_stage_keeps_the_first_and_goes_on(machine
 def test_two_releases_are_compared_now_until_every_case_is_exact(machine, capsys, difference, noise, budget, expected, verdict):
     """In launches of both and nothing else, of the selected cases; results have none of them."""
     chance, machine.suites[BETWEEN] = Random(4), replace(SUITES[BY_SIZE], name=BETWEEN)
-    machine.suites["theirs.track_rate"] = Benchmark("theirs.track_rate", "1", ["method"], [["'tensor'"]], "GB/s", "track")
+    machine.suites["theirs.track_rate"] = Benchmark(
+        "theirs.track_rate", spec_of("theirs.track_rate", "GB/s"), "1", ["method"], [["'tensor'"]], "GB/s", "track"
+    )
     machine.seconds = lambda version, number: 1e-6 * (difference if "2.15" in version else 1.0) * (1 + chance.gauss(0, noise))
     assert main(["compare", "2.14.1", "2.15.0", "--now", "--case", "tensor", "--for", budget]) == 0
     assert machine.taken == [(["2.14.1@3.11", "2.15.0@3.11"], [IN_DOUBT])] * expected
@@ -382,7 +392,7 @@ def test_two_releases_are_compared_now_until_every_case_is_exact(machine, capsys
 
 def test_a_comparison_has_a_launch_of_times_though_its_time_is_over(machine):
     """Its sides, or its counts, took as long; no further launch begins."""
-    machine.suites["theirs.track_rate"] = Benchmark("theirs.track_rate", "1", [], [], "GB/s", "track")
+    machine.suites["theirs.track_rate"] = Benchmark("theirs.track_rate", spec_of("theirs.track_rate", "GB/s"), "1", [], [], "GB/s", "track")
     assert main(["compare", "2.14.1", "2.15.0", "--now", "--for", "1m"]) == 3
     assert (len(machine.counted), len(machine.taken)) == (1, 1)
 
@@ -438,7 +448,7 @@ def test_counts_are_taken_once_of_each_release(machine, capsys):
 
 def test_a_tracked_value_is_counted_in_up_to_three_launches(machine):
     """As many as tell how much it varies, and no more than are asked for."""
-    machine.suites["theirs.track_rate"] = Benchmark("theirs.track_rate", "1", [], [], "GB/s", "track")
+    machine.suites["theirs.track_rate"] = Benchmark("theirs.track_rate", spec_of("theirs.track_rate", "GB/s"), "1", [], [], "GB/s", "track")
     for number, counted in ((1, 1), (2, 2), (3, 3), (5, 3)):
         assert measure("2.15.0", "--launches", str(number)) == 0
         assert machine.counted == ["2.15.0"] * counted
@@ -447,7 +457,9 @@ def test_a_tracked_value_is_counted_in_up_to_three_launches(machine):
 def test_of_another_s_suite_the_least_time_is_said(machine, capsys):
     """Its setup and its calls may take minutes, which nothing tells before."""
     for name, kind in (("theirs.time_a", "time"), ("theirs.track_rate", "track")):
-        machine.suites[name] = Benchmark(name, "1", ["n"], [[str(number) for number in range(500)]], type=kind)
+        machine.suites[name] = Benchmark(
+            name, spec_of(name, "" if kind == "time" else "unit"), "1", ["n"], [[str(number) for number in range(500)]], type=kind
+        )
     least = "min for 500 cases, more where setup or a call is slow"
     assert measure("2.14.1..2.15.0", "--launches", "2", "--bench", "theirs") == 0
     printed = capsys.readouterr().out

@@ -18,7 +18,7 @@ import yaml
 
 from tensorcopy import __version__, campaign, configuration
 from tensorcopy.cli import main
-from tensorcopy.copying.shipped import of_folder
+from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import sides
 from tensorcopy.projects import installation, new_project
@@ -27,6 +27,7 @@ from tensorcopy.results import reader, suite_specs
 from tensorcopy.results.cases import cases_of, counted_case
 from tensorcopy.site.facts import told
 from tests.conftest import NEW, ROOT, at_home, lab_campaign, require_pythons
+from tests.launch_files import spec_of
 from tests.pages import follow_links_in
 from tests.repositories import AUTHOR, sha
 from tests.repositories import run as git
@@ -382,12 +383,12 @@ def test_a_suite_with_mem_benchmarks_gets_pympler(folder):
 
 def test_parameters_of_a_third_party_suite_keep_their_meaning():
     """A numel may be a dtype, and a module `memory` may time: neither damages a file of results. Pages tell all of them apart."""
-    samples = cases_of("memory.Odd.time_nothing", ("method", "numel"), (("'a'",), ("torch.float32", "None")))
+    samples = cases_of(spec_of("memory.Odd.time_nothing"), ("method", "numel"), (("'a'",), ("torch.float32", "None")))
     assert [case.parameters for case in samples] == [(("method_", "a"), ("numel_", value)) for value in ("torch.float32", "None")]
     assert {case.spec.unit for case in samples} == {suite_specs.SECONDS}
     assert {counted_case(case) for case in samples} == {None}
     names, params = ("method", "dtype", "requires_grad"), (("'ffill'", "'bfill'"), ("int",), ("True", "None"))
-    shown = [told(case) for case in cases_of("theirs.time_fill", names, params)]
+    shown = [told(case) for case in cases_of(spec_of("theirs.time_fill"), names, params)]
     assert shown == [f"method_={each}, int, requires_grad_={grad}" for each in ("ffill", "bfill") for grad in ("True", "None")]
 
 
@@ -469,7 +470,7 @@ def test_the_guide_s_commands_make_a_history_of_an_own_suite(lab):
     assert "RMS norm over torch releases" in pages[lab / "site/index.html"]
     assert {path: found[0] for path, text in pages.items() if (found := COPIES.search(text))} == {}
     follow_links_in(lab / "site")
-    results = reader.load_results(lab / "results").results
+    results = reader.load_results(lab / "results", shipped()).results
     assert {result.version for result in results} == {"2.8.0", "2.15.0"}
     assert {result.provenance["settings"]["OMP_NUM_THREADS"] for result in results} == {"1"}
     assert sides.REFERENCE in {result.version for result in results}

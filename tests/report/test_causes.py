@@ -9,6 +9,7 @@ import pytest
 
 from tensorcopy import cli
 from tensorcopy.campaign import NO_RULES
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import function_changes
 from tensorcopy.judge.paired import Change, Reason, Verdict
@@ -37,7 +38,7 @@ def profile(*costs: tuple[tuple[str, str], float, float], rest: float = 100.0) -
 
 def pair_of(before, after):
     """Return two of the shipped results."""
-    return select.pair(before, after, reader.load_results(RESULTS), release_table.load(), command="tensorcopy why")
+    return select.pair(before, after, reader.load_results(RESULTS, shipped()), release_table.load(), command="tensorcopy why")
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def test_the_sentence_of_a_page_has_the_largest_groups_of_the_table(reports, pai
     sides = pair_of(*pair[1:])
     first, second = (function_profiles.profiles_of(side) for side in (sides.before, sides.after))
     name = reports[pair].fields["case"]
-    cause = Cause(sides.before, sides.after, name, function_changes.between(first, second, name))
+    cause = Cause(sides.before, sides.after, name, function_changes.between(first.of(name), second.of(name)))
     total, _, groups = cause.sentence.partition(": ")
     assert reports[pair].heading.endswith(total)
     rows = [(row.name, round(row.after - row.before)) for row in reports[pair].rows if row.change is None]
@@ -104,7 +105,7 @@ def test_the_sentence_of_a_page_has_the_largest_groups_of_the_table(reports, pai
 
 def of(before, after, time=None):
     """Return the report of two profiles of a case."""
-    difference = function_changes.of_profiles(before, after)
+    difference = function_changes.between(before, after)
     return causes.report(pair_of("2.5.1", "2.15.0"), "detach 1 float32 contiguous", None, time, difference)
 
 
@@ -139,13 +140,13 @@ def test_the_method_that_an_error_names_is_one_of_the_project():
 def test_a_profile_without_instructions_is_compared():
     """It divides by none of both sides."""
     nothing, something = Profile(0.0, {}), profile((COPY, 200, 1))
-    assert function_changes.of_profiles(something, nothing).changed
-    assert function_changes.of_profiles(nothing, something).changed
-    assert not function_changes.of_profiles(nothing, nothing).changed
+    assert function_changes.between(something, nothing).changed
+    assert function_changes.between(nothing, something).changed
+    assert not function_changes.between(nothing, nothing).changed
 
 
 def test_a_function_that_is_called_more_often_is_named():
-    difference = function_changes.of_profiles(profile((COPY, 200, 1), (MALLOC, 40, 1)), profile((COPY, 400, 2), (MALLOC, 80, 2)))
+    difference = function_changes.between(profile((COPY, 200, 1), (MALLOC, 40, 1)), profile((COPY, 400, 2), (MALLOC, 80, 2)))
     assert difference.total == 240
     assert [(change.function, change.status) for change in difference.calls_changed] == [
         (COPY, "called more often"),
@@ -155,7 +156,7 @@ def test_a_function_that_is_called_more_often_is_named():
 
 def test_a_function_too_cheap_for_a_profile_is_not_called_lost():
     """A profile leaves out the cheapest functions, which may still run."""
-    difference = function_changes.of_profiles(profile((COPY, 10, 1), rest=500), profile((MALLOC, 40, 1), rest=600))
+    difference = function_changes.between(profile((COPY, 10, 1), rest=500), profile((MALLOC, 40, 1), rest=600))
     by_function = {change.function: change.status for change in difference.functions}
     assert (by_function[COPY], by_function[MALLOC]) == ("changed", "gained")
 
@@ -171,7 +172,7 @@ def test_a_function_too_cheap_for_a_profile_is_not_called_lost():
 )
 def test_a_function_that_moves_to_another_library_did_not_change(before, after, changes):
     """An inline function is in each library that uses it, and the loader takes any: its costs count together."""
-    difference = function_changes.of_profiles(profile(*before), profile(*after))
+    difference = function_changes.between(profile(*before), profile(*after))
     assert {change.function: change.difference for change in difference.functions} == changes
 
 

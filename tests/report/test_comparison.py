@@ -7,7 +7,7 @@ import pytest
 
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.paired import Change, CountPair, Reason, Verdict
+from tensorcopy.judge.paired import Change, Reason, Verdict, exact
 from tensorcopy.report import comparison as reports
 from tensorcopy.report import table
 from tensorcopy.report.comparison import ComparedCase
@@ -20,7 +20,11 @@ FASTER = Change(Verdict.FASTER, Reason.CHANGED, ratio=0.8, interval=(0.75, 0.85)
 UNCHANGED = Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, ratio=1.0, interval=(0.99, 1.02))
 WIDE = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, ratio=1.02, interval=(0.988, 1.045), more_launches=9)
 LIKELY = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, ratio=1.2, interval=(1.1, 1.3), more_launches=1)
-COUNT = CountPair("instructions", 1000, 1052, repeatability=0.002, tolerance=0.01)
+
+
+def count(after):
+    """Return the change of a count of 1,000 instructions."""
+    return exact("instructions", 1000, after, 0.002, None)
 
 
 def unknown(reason, **details):
@@ -29,17 +33,15 @@ def unknown(reason, **details):
 
 def tracked(verdict, before, after, **details):
     """Return the change of a tracked value."""
-    pair = CountPair("GB/s", before, after, kind=TRACKED, **details)
-    assert pair.verdict is verdict
-    return Change(verdict, Reason.COUNT_CHANGED, before=before, after=after, count=pair, unit="GB/s", kind=TRACKED)
+    return Change(verdict, Reason.COUNT_CHANGED, before=before, after=after, unit="GB/s", kind=TRACKED, **details)
 
 
 ROWS = [
     (SLOWER, "▲ +12.0 % +10.1 to +14.2 %"),
     (FASTER, "▼ −20.0 % −25.0 to −15.0 %"),
     (UNCHANGED, "= 0.0 % −1.0 to +2.0 %"),
-    (replace(SLOWER, count=COUNT), "▲ +12.0 % +10.1 to +14.2 % +5.2 %"),
-    (replace(SLOWER, count=replace(COUNT, after=1001)), "▲ +12.0 % +10.1 to +14.2 % ="),
+    (replace(SLOWER, count=count(1052)), "▲ +12.0 % +10.1 to +14.2 % +5.2 %"),
+    (replace(SLOWER, count=count(1001)), "▲ +12.0 % +10.1 to +14.2 % ="),
     (replace(SLOWER, accepted="a check"), "▴ +12.0 % +10.1 to +14.2 % accepted: a check"),
     (WIDE, "? +2.0 % −1.2 to +4.5 % ~9 more launches"),
     (LIKELY, "? +20.0 % +10.0 to +30.0 % likely slower, ~1 more launch"),
@@ -52,13 +54,13 @@ ROWS = [
     (unknown(Reason.TOO_FEW_LAUNCHES, launches=(2, 4), more_launches=1), "? too few launches: 2 and 4"),
     (unknown(Reason.NEVER_MET), "? never measured beside each other, not even by way of another release"),
     (tracked(Verdict.HIGHER, 0.45, 0.5), "△ 0.45 GB/s 0.5 GB/s +0.05 GB/s"),
-    (tracked(Verdict.LOWER, 0.5, 0.4, interval=(-0.11, -0.09)), "▽ 0.5 GB/s 0.4 GB/s −0.1 GB/s −0.11 GB/s to −0.09 GB/s"),
+    (tracked(Verdict.LOWER, 0.5, 0.4, difference=(-0.11, -0.09)), "▽ 0.5 GB/s 0.4 GB/s −0.1 GB/s −0.11 GB/s to −0.09 GB/s"),
     (
-        tracked(Verdict.UNKNOWN, 0.5, 0.4, known=False, interval=(-0.2, 0.1)),
+        tracked(Verdict.UNKNOWN, 0.5, 0.4, difference=(-0.2, 0.1)),
         "? 0.5 GB/s 0.4 GB/s −0.1 GB/s −0.2 GB/s to +0.1 GB/s varies between launches",
     ),
     (
-        tracked(Verdict.UNKNOWN, 0.5, 0.4, known=False, interval=(-0.2, -0.01)),
+        tracked(Verdict.UNKNOWN, 0.5, 0.4, difference=(-0.2, -0.01)),
         "? 0.5 GB/s 0.4 GB/s −0.1 GB/s −0.2 GB/s to −0.01 GB/s likely lower",
     ),
 ]
@@ -127,9 +129,9 @@ def test_the_heading_counts_what_changed(changes, heading):
         ([SLOWER], []),
         ([UNCHANGED, replace(UNCHANGED, margin=0.1), WIDE], ["2 unchanged (within ±3 % or 10 %), 1 undecided (more launches would tell)."]),
         ([LIKELY, unknown(Reason.TOO_FEW_LAUNCHES), unknown(Reason.ONLY_AFTER)], ["1 likely slower, 1 not compared, 1 only after."]),
-        ([replace(SLOWER, count=COUNT)], ["1 case executes more instructions; none of 1 fewer."]),
+        ([replace(SLOWER, count=count(1052))], ["1 case executes more instructions; none of 1 fewer."]),
         (
-            [replace(FASTER, count=replace(COUNT, after=900)), replace(SLOWER, count=replace(COUNT, after=1000))],
+            [replace(FASTER, count=count(900)), replace(SLOWER, count=count(1000))],
             ["No case executes more instructions; 1 of 2 fewer."],
         ),
     ],
@@ -151,7 +153,7 @@ def test_a_row_of_a_document_has_every_field_of_its_change():
         launches=(3, 7),
         more_launches=5,
         failure="KeyError: 3",
-        count=COUNT,
+        count=count(1052),
         way="by way of other releases",
         error=0.05,
         threshold=0.1,
@@ -176,7 +178,7 @@ def test_cases_that_share_a_name_are_told_apart(tmp_path):
         cases = {f"memory.Host.track_{name} tensor 16 cpu": nbytes for name in ("peak", "allocated")}
         launch_files.write_counts(tmp_path, release, cases)
     before, after = launch_files.load(tmp_path, "2.14.1", "2.15.0")
-    report = reports.report(comparisons.of_counts(before, after, "bytes", margin=None))
+    report = reports.report(comparisons.between(Question(before, after), "bytes"))
     names = {report.name(row) for row in report.rows}
     assert len(names) == 2
     assert all(any(f"track_{kind}" in name for name in names) or len(names) == 2 for kind in ("peak", "allocated"))

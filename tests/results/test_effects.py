@@ -5,9 +5,10 @@ import pytest
 
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Column, Effects
+from tests.launch_files import spec_of
 
 NAN = float("nan")
-CASE = Case("copies.BySize.time_copy", (("method", "clone"), ("numel", "1")))
+CASE = Case(spec_of("copies.BySize.time_copy"), (("method", "clone"), ("numel", "1")))
 
 
 def effects(logs):
@@ -43,7 +44,7 @@ def many(logs):
     """Return the effects of many cases: log seconds by launch, column and case."""
     names = tuple(f"launch {number}" for number in range(len(logs)))
     columns = {(str(column) * 40, "py3.11-cuda", ""): column for column in range(logs.shape[1])}
-    cases = {Case("copies.BySize.time_copy", (("method", "clone"), ("numel", str(number + 1)))): number for number in range(logs.shape[2])}
+    cases = {Case(CASE.spec, (("method", "clone"), ("numel", str(number + 1)))): number for number in range(logs.shape[2])}
     return Effects(names, columns, cases, logs)
 
 

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tensorcopy import files
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import launches, reader
 from tests import launch_files
@@ -57,7 +58,7 @@ def test_a_killed_writer_leaves_no_launch(path, tmp_path, monkeypatch):
         launches.write(tmp_path / "killed", launch)
         os._exit(0)
     assert os.waitpid(pid, 0)[1] >> 8 == 9
-    loaded = reader.load_results(tmp_path / "killed")
+    loaded = reader.load_results(tmp_path / "killed", shipped())
     assert (loaded.results, loaded.problems) == ((), ())
 
 
@@ -82,7 +83,7 @@ def test_a_file_of_a_newer_format_is_kept(path):
 def test_a_file_of_the_former_format_is_refused(path):
     """Its times are means of disturbed turns, and nothing joins them with others."""
     path.write_bytes(path.read_bytes().replace(b'"version":2', b'"version":1', 1))
-    with pytest.raises(TensorcopyError, match="is of an older format: got version 1, of another estimate of times; allowed: version 2"):
+    with pytest.raises(TensorcopyError, match="is of an older format: got version 1; allowed: version 2"):
         launches.read(path)
 
 
@@ -152,7 +153,7 @@ def test_a_damaged_launch_is_refused_with_its_reason(path, damage, reason):
 def test_whatever_lies_there_costs_only_itself(path, what):
     """The other launch is read, and the damaged one is named."""
     FILE_MUTATIONS[what](path)
-    read = reader.load_results(path.parents[1])
+    read = reader.load_results(path.parents[1], shipped())
     assert len(read.launches) == 1
     (problem,) = read.problems
     assert path.name in problem.what
@@ -161,6 +162,6 @@ def test_whatever_lies_there_costs_only_itself(path, what):
 def test_a_label_that_disagrees_with_the_provenance_is_refused(path):
     """Torch reported another SHA than the side's."""
     path.write_text(path.read_text().replace(f'"sha":"{launch_files.sha_of("2.15.0")}"', f'"sha":"{launch_files.sha_of("2.13.0")}"'))
-    read = reader.load_results(path.parents[1])
+    read = reader.load_results(path.parents[1], shipped())
     assert len(read.launches) == 1
     assert "provenance does not match its label" in read.problems[0].what

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.results import launches, reader
 from tests import launch_files
 from tests.conftest import ROOT
@@ -30,10 +31,10 @@ def test_shipped_files_are_small():
 def test_an_unchanged_folder_is_read_once(tmp_path):
     """Until a launch comes or goes."""
     paths = launch_files.write(tmp_path, {CASE: {"2.14.1": 1.0, "2.15.0": 1.2}}, launches=3)
-    loaded = reader.load_results(tmp_path)
-    assert reader.load_results(tmp_path) is loaded
+    loaded = reader.load_results(tmp_path, shipped())
+    assert reader.load_results(tmp_path, shipped()) is loaded
     paths[0].unlink()
-    assert len(reader.load_results(tmp_path).launches) == 2
+    assert len(reader.load_results(tmp_path, shipped()).launches) == 2
 
 
 def test_a_count_is_the_smallest_of_its_repeats(tmp_path):
@@ -80,7 +81,7 @@ def test_the_provenance_is_that_of_the_launches_that_timed(tmp_path):
 
 def test_a_torch_without_a_row_is_in_no_history_and_hides_no_other_side(tmp_path):
     launch_files.write(tmp_path, {CASE: {"2.15.0": 1.0, "9.9.9": 1.0}}, launches=3)
-    loaded = reader.load_results(tmp_path)
+    loaded = reader.load_results(tmp_path, shipped())
     assert {"in no history" in problem.what for problem in loaded.problems} == {True}
     assert len(launch_files.load(tmp_path, "2.15.0")[0].timings) == 1
 
@@ -92,7 +93,7 @@ def test_a_numel_that_no_tensor_has_is_refused(tmp_path, values):
     document = json.loads(path.read_bytes())
     document["suites"]["copies.BySize.time_copy"]["params"][1] = values
     path.write_text(json.dumps(document))
-    (problem,) = reader.load_results(tmp_path).problems
+    (problem,) = reader.load_results(tmp_path, shipped()).problems
     assert "numel" in problem.got
     assert launches.displayed(path).name in problem.what
 
@@ -115,7 +116,7 @@ def test_a_copy_of_a_launch_is_found_though_it_was_changed(tmp_path, change):
         del document["suites"]["conversions.BySize.time_conversion"]
     document["id"] = "20270101T000000-00000000"
     (path.parent / f"{document['id']}.json").write_text(json.dumps(document))
-    loaded = reader.load_results(tmp_path)
+    loaded = reader.load_results(tmp_path, shipped())
     assert [problem.what.endswith("is a copy") for problem in loaded.problems] == [True]
     assert len(loaded.launches) == 3
 
@@ -123,10 +124,10 @@ def test_a_copy_of_a_launch_is_found_though_it_was_changed(tmp_path, change):
 def test_a_copy_of_tracked_values_is_no_evidence(tmp_path):
     """Equal counts are usual in launches that began at different times."""
     path, *others = launch_files.write_counts(tmp_path, "2.15.0", {"theirs.track_rate": [2.5, 2.5, 2.5]})
-    assert len(reader.load_results(tmp_path).launches) == 1 + len(others) == 3
+    assert len(reader.load_results(tmp_path, shipped()).launches) == 1 + len(others) == 3
     document = json.loads(path.read_bytes()) | {"id": "20270101T000000-00000000"}
     (path.parent / f"{document['id']}.json").write_text(json.dumps(document))
-    loaded = reader.load_results(tmp_path)
+    loaded = reader.load_results(tmp_path, shipped())
     assert [problem.what.endswith("is a copy") for problem in loaded.problems] == [True]
     assert len(loaded.launches) == 3
 
@@ -140,7 +141,7 @@ def test_a_copy_of_a_launch_is_no_evidence(tmp_path):
         document |= {"id": f"20270101T00000{number}-0000000{number}", "machine": machine}
         document |= {"started": "2027-01-01T00:00:00+00:00", "ended": "2027-01-01T00:00:01+00:00"}
         (tmp_path / machine / f"{document['id']}.json").write_text(json.dumps(document))
-    loaded = reader.load_results(tmp_path)
+    loaded = reader.load_results(tmp_path, shipped())
     assert [problem.what.endswith("is a copy") for problem in loaded.problems] == [True] * 2
     assert len(loaded.launches) == 3
 
@@ -158,6 +159,6 @@ def test_a_copy_of_a_launch_is_no_evidence(tmp_path):
 def test_a_side_with_a_wrong_label_is_refused(tmp_path, labelled, wrong):
     """Its times would count as those of another release or Python."""
     launch_files.write(tmp_path, {CASE: {"2.14.1": 1.0, labelled: 1.0}}, sides={labelled: wrong}, launches=1)
-    loaded = reader.load_results(tmp_path)
+    loaded = reader.load_results(tmp_path, shipped())
     assert loaded.results == ()
     assert ["its provenance does not match its label" in problem.what for problem in loaded.problems] == [True]

@@ -22,7 +22,7 @@ from tensorcopy.cli import main
 from tensorcopy.cli.arguments import results_folder
 from tensorcopy.copying import advise, recommend
 from tensorcopy.copying.recommend import CopyRequest
-from tensorcopy.copying.shipped import of_folder
+from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results import function_profiles, launches, reader, suite_specs
@@ -59,7 +59,7 @@ def test_no_mutation_of_any_kind_of_file_raises(in_copy, run_command, kind, trie
     for _ in range(tries):
         in_copy()
         done = mutate(random.choice(kinds(RESULTS)[kind]), random.choice)
-        for problem in reader.load_results(RESULTS).problems:
+        for problem in reader.load_results(RESULTS, shipped()).problems:
             assert "\n" not in str(problem), done
             assert len(str(problem)) < 2000, done
         for arguments in COMMANDS:
@@ -89,7 +89,7 @@ def test_no_text_of_a_launch_is_a_formula_a_link_or_a_tag(tmp_path, monkeypatch,
     for form in ("csv", "markdown"):
         assert main(["compare", *RELEASES, "--format", form]) == 2  # a case has failed
         texts[form] = capsys.readouterr().out
-    content = facts.site(lab_campaign(tmp_path), reader.load_results(RESULTS).histories)
+    content = facts.site(lab_campaign(tmp_path), reader.load_results(RESULTS, shipped()).histories)
     tables = [texts["csv"], *(text for address, text in build.files(content) if address.endswith(".csv"))]
     assert len(tables) == 2
     for table in tables:

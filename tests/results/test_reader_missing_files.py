@@ -133,7 +133,7 @@ def test_a_site_without_a_result_is_written_with_a_warning(run):
 def test_every_page_names_what_could_not_be_read(run):
     """In both languages."""
     name = damage()
-    loaded = reader.load_results(Path("results"))
+    loaded = reader.load_results(Path("results"), shipped())
     target = Path("site")
     target.mkdir()
     build.write(facts.site(shipped(), loaded.histories, problems=loaded.problems), target)

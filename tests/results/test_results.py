@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
+from tensorcopy.judge.comparisons import Question
 from tensorcopy.releases import release_table
 from tensorcopy.results import histories, launches, reader, select
 from tensorcopy.results.effects import ALONE, JOINED, PAIRED, Column, Effects, between, points
@@ -73,9 +75,9 @@ def test_the_difference_of_two_sides(rows, sides, size, way, of, freedom):
 def test_what_each_launch_says():
     """Of sides that were together their difference; of others how far each lies above the time before."""
     before, after = columns(TOGETHER)
-    assert [(point.side, round(point.size, 6)) for point in points(before, after, case(CPU))] == [("", 0.1), ("", 0.12), ("", 0.11)]
+    assert [(side, round(size, 6)) for _, side, size in points(before, after, case(CPU))] == [("", 0.1), ("", 0.12), ("", 0.11)]
     before, _, after = columns(BY_WAY)
-    assert [point.side for point in points(before, after, case(CPU))] == ["A", "A", "B", "B", "B"]
+    assert [side for _, side, _ in points(before, after, case(CPU))] == ["A", "A", "B", "B", "B"]
     assert points(*columns(APART), case(CPU)) == []
 
 
@@ -184,7 +186,7 @@ def test_a_folder_without_a_valid_history_is_one_problem(tmp_path, text, reason)
     launch_files.write(tmp_path, {CPU: {A: 1.0, B: 1.2}}, launches=2, machine="whole", cpu="Box 8000")
     path = tmp_path / "damaged" / histories.FILE
     path.unlink() if text is None else path.write_text(text)
-    loaded = reader.load_results(tmp_path)
+    loaded = reader.load_results(tmp_path, shipped())
     (problem,) = loaded.problems
     assert "the history" in str(problem)
     assert reason in str(problem)
@@ -201,7 +203,7 @@ def test_a_launch_of_another_experiment_is_refused(tmp_path, changes):
     path.rename(tmp_path / "box" / path.name)
     (old,) = launch_files.write(tmp_path, {CPU: {"2.4.1@3.9": 1.0}}, launches=1, start=START + timedelta(days=2))
     old.rename(tmp_path / "box" / old.name)
-    loaded = reader.load_results(tmp_path)
+    loaded = reader.load_results(tmp_path, shipped())
     assert [problem.what for problem in loaded.problems] == [
         f"the launch {tmp_path.name}/box/{name} is of another history" for name in (path.name, old.name)
     ]
@@ -215,7 +217,7 @@ def test_a_copy_of_a_launch_is_refused(tmp_path):
     name = path.stem
     copy = path.with_name(f"{name[:-8]}00000000.json")
     copy.write_text(document.replace(name, copy.stem))
-    (problem,) = reader.load_results(tmp_path).problems
+    (problem,) = reader.load_results(tmp_path, shipped()).problems
     assert "is a copy" in str(problem)
 
 
@@ -224,7 +226,7 @@ def test_a_side_of_another_python_is_a_link(tmp_path):
     old = "2.8.0@3.9"
     for number, release in enumerate((A, B)):
         launch_files.write(tmp_path, {CPU: {release: 1.0 + number, old: 1.0}}, launches=4, start=START + timedelta(days=number))
-    (history,) = reader.load_results(tmp_path).histories
+    (history,) = reader.load_results(tmp_path, shipped()).histories
     assert [result.version for result in history.results] == [A, B]
     assert [(each.way, round(each.size, 1)) for each in between(*(result.column for result in history.results)).values()] == [(JOINED, 0.7)]
 
@@ -261,7 +263,7 @@ def test_counts_of_any_launches_of_a_history_are_compared(tmp_path):
     counted = "instructions.BySize.track_instructions tensor 16 False"
     for number, release in enumerate((A, B)):
         launch_files.write_counts(tmp_path, release, {counted: 1000}, start=START + timedelta(days=number), governor=str(number))
-    assert [*comparisons.of_counts(*launch_files.load(tmp_path, A, B), "instructions", margin=None).changes] == [case(counted)]
+    assert [*comparisons.between(Question(*launch_files.load(tmp_path, A, B)), "instructions").changes] == [case(counted)]
 
 
 def test_of_several_launches_the_newest_tells_provenance_and_what_methods_do(tmp_path):
@@ -283,7 +285,7 @@ def loaded(tmp_path):
     launch_files.write(tmp_path, {CPU: dict.fromkeys(("2.8.0@3.9", "2.13.0@3.9", f"{A}@3.9"), 1.0)}, launches=1, machine="long")
     of_late = {CPU: dict.fromkeys((A, B), 1.0), CUDA: dict.fromkeys((A, B), 1.0)}
     launch_files.write(tmp_path, of_late, launches=1, machine="late", start=START + timedelta(days=1), cpu="Box 9001", **GPU)
-    return reader.load_results(tmp_path)
+    return reader.load_results(tmp_path, shipped())
 
 
 @pytest.mark.parametrize(
@@ -376,7 +378,7 @@ def test_a_damaged_launch_is_refused_with_its_reason(tmp_path, damage, reason):
     path.write_text(json.dumps(document))
     with pytest.raises(TensorcopyError, match=reason):
         launches.read(path)
-    loaded = reader.load_results(tmp_path)
+    loaded = reader.load_results(tmp_path, shipped())
     assert [re.search(re.escape(path.name), str(problem)) is not None for problem in loaded.problems] == [True]
     assert {timing.launches for result in loaded.results for timing in result.timings.values()} == {1}
 
@@ -387,7 +389,7 @@ def test_a_side_is_the_torch_that_its_label_says(tmp_path, digits):
     sha = launch_files.sha_of(B)
     other = sha[:digits] + "".join("0" if digit != "0" else "1" for digit in sha[digits:])
     launch_files.write(tmp_path, {CPU: {B: 1.0}}, sides={B: {"torch_sha": other}}, launches=1)
-    (problem,) = reader.load_results(tmp_path).problems
+    (problem,) = reader.load_results(tmp_path, shipped()).problems
     assert "its provenance does not match its label" in str(problem)
 
 
@@ -408,5 +410,5 @@ def test_only_the_newest_version_of_a_suite_counts(tmp_path):
     for row in document["suites"]["copies.BySize.time_copy"]["rows"].values():
         row["effects"] = [0]
     second.write_text(json.dumps(document))
-    loaded = reader.load_results(tmp_path)
+    loaded = reader.load_results(tmp_path, shipped())
     assert {(each.version, timing.launches) for each in loaded.results for timing in each.timings.values()} == {(B, 1)}

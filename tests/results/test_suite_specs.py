@@ -1,11 +1,21 @@
 """The table of suites says the same as the suites, and alone tells them apart."""
 
+import json
+import re
+from dataclasses import replace
+
 import pytest
 from asv_runner.discovery import disc_benchmarks
 
+from tensorcopy import campaign
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.results import suite_specs
+from tensorcopy.results import reader, suite_specs
+from tensorcopy.site import build
+from tests import launch_files
 from tests.conftest import ROOT
+
+SPECS = shipped().specs.rows
 
 
 @pytest.fixture(scope="module")
@@ -14,22 +24,22 @@ def benchmarks():
 
 
 def test_every_suite_has_a_row_and_every_row_a_suite(benchmarks):
-    assert benchmarks.keys() == suite_specs.table().keys()
+    assert benchmarks.keys() == SPECS.keys()
 
 
 def test_a_row_has_the_parameters_and_the_unit_of_its_suite(benchmarks):
     for name, benchmark in benchmarks.items():
-        spec = suite_specs.find(name)
+        spec = SPECS[name]
         assert (name, list(spec.parameters), spec.unit) == (name, benchmark.param_names, getattr(benchmark, "unit", "seconds"))
 
 
 def test_what_a_row_names_is_a_suite():
     """A baseline takes times, on the CPU without torch; what is counted are instructions."""
-    for spec in suite_specs.table().values():
-        baselines = [suite_specs.table()[name] for name in (spec.baseline, spec.strided_baseline) if name]
-        assert all(baseline.timed for baseline in baselines), spec.name
+    for spec in SPECS.values():
+        baselines = [*filter(None, (spec.baseline, spec.strided_baseline))]
+        assert all(baseline.is_baseline for baseline in baselines), spec.name
         assert all(baseline.torch == ("device" in baseline.parameters) for baseline in baselines), spec.name
-        assert all(suite_specs.table()[name].metric == suite_specs.INSTRUCTIONS for name in spec.counted), spec.name
+        assert all(each.metric == suite_specs.INSTRUCTIONS for each in spec.counted), spec.name
 
 
 @pytest.mark.parametrize(
@@ -60,15 +70,43 @@ def test_a_row_that_names_what_there_is_not_is_refused(tmp_path, damage, message
 )
 def test_a_third_party_suite_has_the_unit_that_it_declares(name, declared, unit, metric):
     """Whatever its module is called, it is not taken for one of tensorcopy's, nor a value that it tracks for a time."""
-    spec = suite_specs.find(name, declared)
+    spec = shipped().specs.spec(name, "track" if declared else "time", declared)
     assert (spec.unit, spec.metric, spec.shipped, spec.label, spec.page) == (unit, metric, False, name, name)
-    assert (spec.baseline, spec.counted, spec.torch) == ("", (), True)
+    assert (spec.baseline, spec.counted, spec.torch) == (None, (), True)
 
 
 def test_methods_are_recommended_by_the_suites_that_time_them_by_size():
     """A conversion ends in host memory, so its latency is its throughput; baselines, latencies, counts and the article's sizes are none."""
-    by_size = {name for name, spec in suite_specs.table().items() if spec.by_size}
+    by_size = {name for name, spec in SPECS.items() if spec.by_size}
     times = {f"{of}.time_copy" for of in ("copies.BySize", "copies.ByGrad", "copies.ByLayout", "copies.ByDtype", "copies.Throughput")}
     suites = [f"conversions.{name}.time_conversion" for name in ("BySize", "ByGrad", "ByLayout", "ByDtype", "Latency")]
     others = {"primitives.BySize.time_primitive", "alternatives.BySize.time_alternative", "transfers.Latency.time_transfer"}
     assert by_size == times | {*suites} | others
+
+
+def test_a_suite_of_another_project_has_nothing_of_a_shipped_one_of_its_name(tmp_path, monkeypatch, run_command):
+    """Its results are read, compared and published, whatever its parameters mean; the shipped campaign refuses such a file."""
+    monkeypatch.chdir(tmp_path)
+    paths = launch_files.write(tmp_path / "results", {"copies.BySize.time_copy clone 16": {"2.14.1": 1.0, "2.15.0": 1.5}}, launches=3)
+    for path in paths:
+        path.write_text(path.read_text().replace('"16"', "\"'small'\""))
+    assert {"numel \"'small'\"" in problem.got for problem in reader.load_results(tmp_path / "results", shipped()).problems} == {True}
+    (tmp_path / "asv.conf.json").write_text("{}")
+    (tmp_path / "tensorcopy.toml").write_text('[project]\nname = "theirs"\n')
+    code, output, errors = run_command("compare", "2.14.1", "2.15.0", "--format", "json")
+    (row,) = json.loads(output)["rows"]
+    assert (code, errors, row["case"]) == (0, "", "copies.BySize.time_copy method_=clone numel_=small")
+    assert (row["verdict"], row["device"]) == ("slower", "cpu")
+    problems, _ = build.publish(campaign.read(tmp_path), tmp_path / "results", tmp_path / "site")
+    assert problems == ()
+    assert "numel_=small" in (tmp_path / "site" / "history.html").read_text()
+
+
+def test_any_module_can_count_in_summaries(small, tmp_path):
+    """A column that is set for further modules needs no code that names them."""
+    text = (ROOT / "benchmarks" / "suites.toml").read_text().replace("headline = true\n", "")
+    (tmp_path / "suites.toml").write_text(re.sub(r"^(\[\w+\])$", r"\1\nheadline = true", text, flags=re.MULTILINE))
+    specs = suite_specs.read(tmp_path / "suites.toml")
+    assert all(spec.headline for spec in specs.rows.values())
+    problems, _ = build.publish(replace(shipped(), specs=specs), small / "results", tmp_path / "site")
+    assert problems == ()

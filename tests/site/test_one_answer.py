@@ -12,9 +12,9 @@ from typing import Any
 import feedparser
 import pytest
 
-from tensorcopy.judge import case_history, comparisons, meaning
+from tensorcopy.judge import case_history, comparisons
+from tensorcopy.judge.case_history import OpenSince
 from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.meaning import OpenSince
 from tensorcopy.judge.paired import Verdict
 from tensorcopy.numbers import count, quantity
 from tensorcopy.results.cases import counted_case
@@ -37,12 +37,12 @@ class Judge:
     def since(self) -> OpenSince | None:
         """When it became slower, where it is open: in the first history of its device."""
         is_open = self.standing and self.standing.is_open and self.case.device in self.history.answers_for
-        return meaning.open_since(self.standing, self.counts) if is_open else None
+        return self.standing.since if is_open else None
 
     @property
     def slowdown(self) -> case_history.Step | None:
         """The slowdown since which it is open; None where it crept."""
-        return meaning.slowdown(self.standing, self.counts) or self.standing.since
+        return self.standing.step
 
     @property
     def mark(self) -> tuple[str, float | None]:
@@ -51,26 +51,27 @@ class Judge:
             return "", self.standing.ratio
         if self.of_case.steps:
             step = self.of_case.steps[-1]
-            return f"{'▲' if step.rises else '▼'} {self.of_case.releases[step.index]}", None if self.case.tracked else step.ratio
+            ratio = None if self.case.spec.metric == "tracked" else step.ratio
+            return f"{'▲' if step.rises else '▼'} {self.of_case.releases[step.index]}", ratio
         return "?" if self.of_case.unknown else "=", None
 
     @property
     def measured(self) -> list[str]:
         """The releases that measured it, or with which it failed."""
-        return [each.version for each in self.history.results if each.measured(self.case) or self.case in each.failures]
+        return [each.version for each in self.history.results if each.value_of(self.case) is not None or self.case in each.failures]
 
     def row(self, release: str) -> dict[str, Any]:
         """Return what is to be said of the case with a release; None or "" where there is nothing to say."""
         index, timed = self.of_case.releases.index(release), self.case.spec.timed
         result, step = self.of_case.results[index], self.steps.get(release)
-        value, counted = result.measured(self.case), result.count_of(self.case) if timed else None
+        value, counted = result.value_of(self.case), result.count_of(self.case) if timed else None
         before = self.of_case.before(index) if index in self.of_case.places[1:] else None
         change = self.change(before, index) if before is not None else None
         low, high = change.interval if change and change.interval else (None, None)
         times = result.column.launch_times(self.case) if timed and result.column else result.count_repeats.get(self.case, ())
         of_count = next((each for each in self.counts.steps if self.counts.releases[each.index] == release), None) if self.counts else None
         return {
-            "value": value.value if value else None,
+            "value": value,
             "unit": self.case.spec.unit,
             "ratio": change.ratio if low else None,
             "low": low,
@@ -80,7 +81,7 @@ class Judge:
             "against": self.of_case.releases[before] if step and before < index - 1 else "",
             "meaning": self.meaning(step) if step and timed else "",
             "detectable": change.detectable if change else None,
-            "instructions": round(counted.value) if counted else None,
+            "instructions": None if counted is None else round(counted),
             "instructions_ratio": of_count.ratio if of_count else None,
             "launches": [*times],
             "failure": " ".join(result.failures.get(self.case, "").split()),
@@ -91,7 +92,7 @@ class Judge:
         return comparisons.between(Question(*sides, self.history.rules)).changes.get(self.case)
 
     def meaning(self, step: case_history.Step) -> str:
-        if meaning.is_back(self.of_case, step.index, self.counts):
+        if self.of_case.is_back(step.index):
             return "back to an earlier level"
         later = self.of_case.taken_back(step)
         return "" if later is None else f"taken back by {self.of_case.releases[later]}"
@@ -323,8 +324,7 @@ def of_comparison(history, comparison, section, in_index, address) -> Iterator[s
     back = [
         case
         for case, judge in judges.items()
-        if judge.of_case.results[judge.of_case.before(places[case])] is comparison.before
-        and meaning.is_back(judge.of_case, places[case], judge.counts)
+        if judge.of_case.results[judge.of_case.before(places[case])] is comparison.before and judge.of_case.is_back(places[case])
     ]
     slower = [case for case in of[Verdict.SLOWER] if case not in back]
     text = section.first("p.tally").text

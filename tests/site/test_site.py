@@ -108,10 +108,10 @@ def test_the_first_page_names_the_case_and_the_release_that_its_cost_is_against(
     assert len(shown) == 2
     for address, cost, best, since in shown:
         of_method = [each for each in history.open.values() if history.address(each.case).partition("#")[0] == address.partition("#")[0]]
-        worst = max(of_method, key=lambda each: each.standing.ratio)
+        worst = max(of_method, key=lambda each: each.ratio)
         assert history.address(worst.case) == address
-        assert float(cost) == pytest.approx(100 * (worst.standing.ratio - 1), abs=0.06)
-        assert best == worst.standing.best_release
+        assert float(cost) == pytest.approx(100 * (worst.ratio - 1), abs=0.06)
+        assert best == worst.best_release
         assert since == worst.release
     assert any(since for *_, since in shown)
 

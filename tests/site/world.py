@@ -146,7 +146,7 @@ def write_profile(folder: Path, release: str, cases: Mapping[str, float]) -> Non
 def site_of(folder: Path, campaign: Campaign | None = None, **options: Any) -> Site:
     """Return what is published of a folder of results; options : as of `facts.site`."""
     campaign = campaign or shipped()
-    return facts.site(campaign, reader.load_results(folder, campaign.releases).histories, **options)
+    return facts.site(campaign, reader.load_results(folder, campaign).histories, **options)
 
 
 def files_of(folder: Path, campaign: Campaign | None = None, root: str = "", **options: Any) -> dict[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from tensorcopy.cli import main
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.results import reader
 from tests import launch_files
 from tests.pages import site_of, text_of
@@ -63,7 +64,7 @@ def test_a_case_with_other_instructions_and_the_same_time_is_not_called_faster_o
     for release, count in zip(releases, (1000, 1000, counts)):
         counted = {f"instructions.BySize.track_instructions {method} 16 False": count for method in methods}
         launch_files.write_counts(results, release, counted, methods=dict.fromkeys(methods, launch_files.observed()))
-    site = site_of(reader.load_results(results).histories)
+    site = site_of(reader.load_results(results, shipped()).histories)
     assert list(claims(site)) == []
     assert "<entry>" not in site["slowdowns.xml"]
     pair = " ".join(text_of(site["compare/2.14.1..2.15.0.html"]).split())

@@ -29,7 +29,7 @@ from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question, word
-from tensorcopy.judge.paired import ALPHA, Change, CountPair, Reason, Verdict
+from tensorcopy.judge.paired import ALPHA, Change, Reason, Verdict
 from tensorcopy.results import reader, select
 from tests import launch_files
 from tests.fixed_folder import FIXED, QUESTIONS, A, B
@@ -74,7 +74,7 @@ class Made:
         before, after, *options = self.words
         if "#" in before:
             return comparisons.between(Question(*launch_files.load(self.folder / "results", before, after), self.campaign.rules))
-        loaded, named = reader.load_results(self.folder / "results", self.campaign.releases), dict(zip(options[::2], options[1::2]))
+        loaded, named = reader.load_results(self.folder / "results", self.campaign), dict(zip(options[::2], options[1::2]))
         history, device = named.get("--history", ""), named.get("--device", "")
         pair = select.pair(before, after, loaded, self.campaign.releases, history, device, command="tensorcopy compare")
         return comparisons.between(Question(pair.before, pair.after, self.campaign.rules)).selected(device=pair.device)
@@ -222,7 +222,7 @@ def narrow_terminal(made: Made, run: Run) -> Output:
 def every_case(made: Made, run: Run) -> Output:
     """Read `compare --all`."""
     code, text = run("compare", *made.words, "--fail-on", "slower", "--all", columns=1000)
-    assert ("95 % interval" in text) is any(change.has_interval for change in made.changes.values())
+    assert ("95 % interval" in text) is any(change.interval or change.difference for change in made.changes.values())
     return Output(_lines_of(made, text), (), counts_of(text), code == 1)
 
 
@@ -287,7 +287,7 @@ def explain(made: Made, run: Run) -> Output:
 def markdown(made: Made, run: Run) -> Output:
     """Read `compare --format markdown`."""
     code, text = run("compare", *made.words, "--format", "markdown", "--fail-on", "slower")
-    assert ("95 % interval" in text.replace("&nbsp;", " ")) is any(change.has_interval for change in made.changes.values())
+    assert ("95 % interval" in text.replace("&nbsp;", " ")) is any(change.interval or change.difference for change in made.changes.values())
     return replace(_of_markdown(text, made.changes), fails=code == 1)
 
 
@@ -437,7 +437,7 @@ PAIRS += [(name, output) for name in WRITTEN for output in ONLY.get(name, tuple(
 # The claim
 
 
-def work_of(count: CountPair) -> str:
+def work_of(count: Change) -> str:
     """Return how a count changed: "20.0 % more", "equal"."""
     return f"{100 * abs(count.ratio - 1):.1f} % {count.verdict.value}" if count.changed else count.verdict.value
 
@@ -447,14 +447,14 @@ def agree(name: str, said: Said, change: Change) -> None:
     assert said.verdict == word(change), name
     if said.ratio is not NOT_PRINTED:
         assert said.ratio == change.ratio, name
-    interval = change.interval if change.timed else change.count.interval if change.count else None
+    interval = change.interval or change.difference
     if said.interval is not NOT_PRINTED:
         assert said.interval == interval, name
     if said.difference is not NOT_PRINTED:
-        assert change.count, name
-        assert said.difference == abs(change.count.after - change.count.before), name
+        assert change.counted, name
+        assert said.difference == abs(change.after - change.before), name
     if said.work is not NOT_PRINTED:
-        assert said.work == (work_of(change.count) if change.count and change.timed else ""), name
+        assert said.work == (work_of(change.count) if change.count else ""), name
     if said.sides is not NOT_PRINTED:
         assert said.sides == (change.before, change.after), name
     if said.accepted is not NOT_PRINTED:

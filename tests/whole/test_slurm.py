@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.results import reader
 from tests.repositories import commit_all
 from tests.repositories import run as git
@@ -44,7 +45,7 @@ def test_the_tasks_of_a_job_array_share_the_launches(workshop, tmp_path):
         )
 
     def launches() -> int:
-        loaded = reader.load_results(submitted / "measured")
+        loaded = reader.load_results(submitted / "measured", shipped())
         assert loaded.problems == ()
         return sum(launch.kind == "times" for history in loaded.histories if history.name == "node" for launch in history.launches)
 

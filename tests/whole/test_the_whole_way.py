@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.releases import environments, release_table
 from tensorcopy.results import launches, reader
 from tests.conftest import copied, installed, link_environments
@@ -26,7 +27,7 @@ def launches_of(checkout, machine="ci"):
 def result_of(checkout, release, python, machine):
     (result,) = [
         result
-        for result in reader.load_results(checkout.root / "results").results
+        for result in reader.load_results(checkout.root / "results", shipped()).results
         if (result.history, result.sha, result.python) == (machine, release.sha, python)
     ]
     return result

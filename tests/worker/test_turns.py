@@ -69,7 +69,7 @@ def test_a_difference_smaller_than_the_noise_of_a_turn_is_not_made_smaller(sides
     logs = log(1e-5) + 0.2 * chance.random(size) + (chance.random(size) < 0.1) * chance.exponential(1, size)
     logs[:, 0] += log(1.05)
     by_case = {("a.time_it", number): [Turns(seconds, 9) for seconds in np.exp(case).tolist()] for number, case in enumerate(logs)}
-    suites = {"a.time_it": Benchmark("a.time_it", "1", ["number"], [list(map(str, range(200)))])}
+    suites = {"a.time_it": Benchmark("a.time_it", launch_files.spec_of("a.time_it"), "1", ["number"], [list(map(str, range(200)))])}
     effects = np.array([row.effects for row in launch.stored(suites, by_case)["a.time_it"].rows.values()]) / UNIT
     assert np.mean(effects[:, 0] - effects[:, 1]) == pytest.approx(log(1.05), abs=0.006)
 
