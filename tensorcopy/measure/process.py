@@ -286,22 +286,23 @@ def temporary_folder() -> Iterator[Path]:
     """Yield a new folder, which is removed at the end; first remove those of programs that were killed: nothing has them locked."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):
-            if folder.stat().st_mtime > time() - NEW_SECONDS:
-                continue
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                flock(descriptor, LOCK_EX | LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(descriptor)
+            if folder.stat().st_mtime <= time() - NEW_SECONDS:
+                with _locked(folder):
+                    shutil.rmtree(folder, ignore_errors=True)
     # what a killed benchmark has started may still write into the folder
-    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as folder_name:
-        descriptor = os.open(folder_name, os.O_RDONLY)
-        try:
-            flock(descriptor, LOCK_EX | LOCK_NB)
-            yield Path(folder_name)
-        finally:
-            os.close(descriptor)
+    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name, _locked(Path(name)):
+        yield Path(name)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Lock a folder. Raises OSError where another process has it locked, or it is none."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        flock(descriptor, LOCK_EX | LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def usable_cores() -> list[int | None]:
