@@ -7,7 +7,7 @@ process in memory, which the next launch draws anew: the launch is the independe
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from functools import cached_property
@@ -112,15 +112,17 @@ def merged(of_programs: Sequence[tuple[Program, Sequence[Mapping[str, Any]]]]) -
     side has another version of a benchmark, the values cannot be compared: it has `ANOTHER` in place of its case's number.
     """
     suites: dict[str, Benchmark] = {}
-    of_place: dict[Any, dict[str, int]] = {}
-    for program, described in of_programs:
-        if program.benchmarks in of_place:
+    # by what benchmarks come from: programs that are equal in it have the same, and a revision has a package of its own
+    sources = [(program.suites, program.variables.get("PYTHONPATH", ""), program.place[2]) for program, _ in of_programs]
+    of_source: dict[Hashable, dict[str, int]] = {}
+    for source, (program, described) in zip(sources, of_programs):
+        if source in of_source:
             continue
-        indices = of_place[program.benchmarks] = {}
+        indices = of_source[source] = {}
         for suite in (_kept(each, program.specs) for each in described):
             name, known = suite.name, suites.get(suite.name)
             if known and known.version != suite.version:
-                for text, earlier in product(known.names, of_place.values()):
+                for text, earlier in product(known.names, of_source.values()):
                     if text in earlier:
                         earlier[text] = ANOTHER
                 known = None
@@ -129,7 +131,7 @@ def merged(of_programs: Sequence[tuple[Program, Sequence[Mapping[str, Any]]]]) -
             if known and known.param_names == suite.param_names:
                 params = [[*dict.fromkeys([*new, *old])] for new, old in zip(suite.params, known.params)]
                 suites[name] = replace(suite, params=params)
-    return suites, [of_place[program.benchmarks] for program, _ in of_programs]
+    return suites, [of_source[source] for source in sources]
 
 
 def _kept(described: Mapping[str, Any], specs: SuiteTable) -> Benchmark:
@@ -209,8 +211,6 @@ def take(
         suites, numbers = merged([(process.program, process.suites) for process in processes])
         suites = selected(suites, cases, timed=is_timed)
         of_suites = _timed(processes, suites, numbers, report_progress) if is_timed else _counted(processes[0], suites, report_progress)
-        for process in processes:
-            process.end_fork()
         # where cases failed for want of room on the disk, and there is none, no case is at fault
         if any(of_text(" ".join(by_side.values()), NOWHERE) for suite in of_suites.values() for by_side in suite.failed.values()):
             launches.require_room(Path(gettempdir()))
@@ -366,6 +366,7 @@ def _counted(process: Process, suites: Suites, report_progress: ReportProgress) 
             suite.failed[str(index)] = {ALL: beyond if answer.failed is None else answer.failed}
         if not benchmark.spec.shipped:
             process.end_fork()
+    process.end_fork()
     return of_suites
 
 

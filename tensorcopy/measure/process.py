@@ -15,7 +15,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fcntl import LOCK_EX, LOCK_NB, flock
@@ -77,11 +77,6 @@ class Program:
 
     def __str__(self) -> str:
         return f"{self.place[1]} ({self.place[2][:8]})" if self.place[2] else self.place[1]
-
-    @property
-    def benchmarks(self) -> Hashable:
-        """What its benchmarks come from: programs that are equal in it have the same."""
-        return self.suites, self.variables.get("PYTHONPATH", ""), self.place[2]  # a revision has a package of its own
 
 
 class SideFailed(TensorcopyError):
