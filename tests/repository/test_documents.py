@@ -18,11 +18,16 @@ from tensorcopy.cli import main
 from tests import walk
 from tests.conftest import ROOT
 
-TEXTS = {
-    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted((*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")))
-}
+DOCUMENTS = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")))
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PICTURE = re.compile(r"^!\[.*?\]\((.*?)\)$", re.MULTILINE)
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+TEXTS = {name: text_of(name) for name in DOCUMENTS}
 
 
 def test_what_documents_show_is_not_stale(monkeypatch, shipped_results):
@@ -143,7 +148,7 @@ def test_every_workflow_is_described():
 
 
 def test_the_citation_names_the_version_that_is_built():
-    assert yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"] == tensorcopy.__version__
+    assert yaml.safe_load(text_of("CITATION.cff"))["version"] == tensorcopy.__version__
 
 
 # What a document shows
