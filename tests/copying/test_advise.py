@@ -196,12 +196,6 @@ def test_numpy_has_no_bfloat16_and_the_way_round_it_is_independent():
     assert x[0] == 1
 
 
-def test_shipped_results_have_no_interpreter(capsys):
-    with pytest.raises(SystemExit, match="2"):
-        cli.main(["advise", "--shipped", "--interpreter", "python3.11"])
-    assert "not allowed with argument --shipped" in capsys.readouterr().err
-
-
 def test_the_command_prints_code_reason_and_caveats(monkeypatch, capsys):
     """The methods follow, the recommended one first, each with its verdict and its caveats."""
     monkeypatch.setenv("COLUMNS", "1000")

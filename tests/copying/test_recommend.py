@@ -178,6 +178,14 @@ def test_a_size_with_too_few_launches_has_the_answer_of_the_nearest_with_more():
     assert (alone.recommended, alone.why[-30:]) == ("detach_clone", "Recommended as the usual form.")
 
 
+def test_a_method_with_too_few_launches_leaves_the_others_their_verdicts():
+    seen = evidence(of_size(detach_clone=1300, b=1000, c=900))
+    seen.timed[0].launches["c"][2:] = [None] * 4
+    (column,) = recommend.table(seen, OWN).columns
+    assert (column.recommended, column.why) == ("b", "1.3 × as fast as `detach_clone(x)`, the usual form.")
+    assert column.cells["c"].against.word is Word.TOO_FEW_LAUNCHES
+
+
 @pytest.mark.parametrize(
     ("dtype", "layout", "nearest", "note"),
     [
@@ -337,3 +345,14 @@ def test_a_row_has_the_code_for_the_device(device, code):
     seen = evidence(of_size(a=1000), device=device)
     seen.methods["a"] |= {"code": "x.a()", "code_on_accelerator": "x.cpu().a()"}
     assert recommend.answer(seen, replace(OWN, device=device)).code == code
+
+
+def test_what_takes_memory_on_the_device_was_counted_there(tmp_path):
+    """An ndarray takes memory of the host in any case."""
+    card, names = {"accelerators": {"cuda": "Card 9000"}}, ("clone_detach_numpy", "detach_numpy_copy")
+    counts = {f"memory.Host.track_peak {name} 1048576 cuda": 4 << 20 for name in names}
+    counts |= {f"memory.Device.track_peak {name} 1048576 cuda": nbytes for name, nbytes in zip(names, (4 << 20, 0))}
+    launch_files.write_counts(tmp_path, "2.15.0", counts, methods=dict.fromkeys(names, launch_files.observed("conversion")), **card)
+    launch_files.write(tmp_path, {f"conversions.Latency.time_conversion {name} 16 cuda": {"2.15.0": 9.0} for name in names}, **card)
+    (result,) = launch_files.load(tmp_path, "2.15.0")
+    assert recommend.of_result(result, "cuda").copying == ["clone_detach_numpy"]

@@ -1,18 +1,16 @@
-"""docs/article.md and README's table: their times and memory follow from the launch files, by other means."""
+"""README's table: its times follow from the launch files, by other means. docs/article.md: what stands beside the printed values."""
 
-import json
 import re
-from collections import defaultdict
 from dataclasses import replace
 from functools import cache
-from itertools import product, takewhile
+from itertools import takewhile
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from docs.tools import article
-from tensorcopy.copying.inside.methods import METHODS, code_on
+from tensorcopy.copying.inside.methods import METHODS
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.site import facts
 from tests import recomputed
@@ -20,9 +18,7 @@ from tests.conftest import ROOT
 from tests.recomputed import History
 
 PART = re.compile(r"<!-- produced by docs/tools/readme.py: (\w+) -->\n(.*?)\n<!-- end -->", re.DOTALL)
-TEXT = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("docs/article.md", "README.md"))
-PARTS = dict(PART.findall(TEXT))
-SIZES = [2**exponent for exponent in range(15)]
+PARTS = dict(PART.findall((ROOT / "README.md").read_text(encoding="utf-8")))
 SLOWER_BY, AS_FAST = np.log(1.03), np.log(1.1)
 SECONDS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3}
 
@@ -88,54 +84,6 @@ def test_the_times_in_the_readme_follow_from_the_launch_files(recommended, suite
                 assert [float(end) for end in interval.split(" to ")] == pytest.approx(judged[method][1], abs=0.006)
             checked += 1
     assert checked == 2 * (5 if recommended == "detach_clone" else 3)
-
-
-@pytest.mark.parametrize(("name", "suite"), [("copies", "copies.BySize.time_copy"), ("conversions", "conversions.BySize.time_conversion")])
-def test_a_figure_shows_the_times_of_the_launch_files(name, suite):
-    """Each point lies at the height of the logarithm of its time, within a tenth of a pixel, at all 15 sizes."""
-    text = (ROOT / f"docs/{name}.svg").read_text(encoding="utf-8")
-    by_size, heights, logs = (
-        [times(suite, numel) or times(f"article.{name.title()}.{suite.rpartition('.')[2]}", numel) for numel in SIZES],
-        [],
-        [],
-    )
-    for method in by_size[0]:
-        (path,) = re.findall(rf'data-line="{re.escape(METHODS[method].code)}"><path class="l" d="M(.*?)"', text)
-        heights += [float(point.split()[1]) for point in path.split("L")]
-        logs += [np.log(of[method][1]) for of in by_size]
-    assert len(heights) == len(SIZES) * {"copies": 5, "conversions": 3}[name]
-    slope, start = np.polyfit(logs, heights, 1)
-    assert slope < 0
-    assert np.abs(slope * np.array(logs) + start - heights).max() < 0.1
-
-
-def peaks(name, suite, device):
-    """Return by method the peaks in MiB that the launch files of a machine have for a tensor of 4 MiB, with their releases."""
-    found = defaultdict(lambda: defaultdict(set))
-    for path in (ROOT / "results" / name).glob("*.json"):
-        document = json.loads(path.read_text(encoding="utf-8"))
-        suite_of = document["suites"].get(suite, {})
-        cases = [*product(*[[value.strip("'") for value in values] for values in suite_of.get("params", [])])]
-        for index, value in suite_of.get("values", {}).items():
-            method, _, on = cases[int(index)]
-            if on == device:
-                found[method][f"{value / 2**20:g}"].add(recomputed.releases()[document["sides"][0]["sha"]])
-    return found
-
-
-def test_the_memory_of_conversions_is_that_of_the_launch_files():
-    """On the CPU that of the host; on CUDA that of the device and that of the host."""
-    on_cpu, on_cuda = PARTS["article_memory"].split("\n\nCUDA")
-    of_cpu = peaks("epyc-2core", "memory.Host.track_peak", "cpu")
-    of_device, of_host = (peaks("h200-16core", f"memory.{where}.track_peak", "cuda") for where in ("Device", "Host"))
-    for method in ("detach_numpy_copy", "clone_detach_numpy", "detach_clone_numpy", "detach_to_cpu_copy_numpy"):
-        on_host = re.search(rf"^\| `{re.escape(METHODS[method].code)}` \| (.*?) \|$", on_cpu, re.MULTILINE)[1]
-        assert {*re.findall(r"(\d+) MiB", on_host)} == of_cpu[method].keys()
-        for amount, release in re.findall(r"(\d+) MiB with torch ([\d.]+)", on_host):
-            assert of_cpu[method][amount] == {release}
-        there = code_on(METHODS[method], "cuda")
-        device, host = re.search(rf"^\| `{re.escape(there)}` \| (\d+) M?i?B \| (\d+) MiB \|$", on_cuda, re.MULTILINE).groups()
-        assert ({device}, {host}) == ({*of_device[method]}, {*of_host[method]})
 
 
 def test_a_value_that_differs_stands_beside_the_printed_one(shipped_results):

@@ -1,23 +1,41 @@
 """README.md, docs/ and the other documents: what they show is produced and runs, and what they name exists."""
 
+import ast
+import doctest
+import importlib
 import re
 import shlex
 import shutil
+import warnings
 from pathlib import Path
 
 import pytest
+import yaml
 from markdown_it import MarkdownIt
 
-from docs.tools import picture, readme
-from tensorcopy import cli
+import tensorcopy
+from docs.tools import picture, readme, verify
+from tensorcopy import campaign, cli
+from tensorcopy.ci import pull_request
+from tensorcopy.cli import main, measure
+from tensorcopy.copying.inside import loop
+from tensorcopy.copying.shipped import shipped
+from tensorcopy.judge import case_history, methods, paired
+from tensorcopy.measure import launch, run, sides
+from tensorcopy.worker import turns
 from tests import walk
 from tests.conftest import ROOT
 
-TEXTS = {
-    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted((*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")))
-}
+DOCUMENTS = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")))
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PICTURE = re.compile(r"^!\[.*?\]\((.*?)\)$", re.MULTILINE)
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+TEXTS = {name: text_of(name) for name in DOCUMENTS}
 
 
 def test_what_documents_show_is_not_stale(monkeypatch, shipped_results):
@@ -135,3 +153,112 @@ def test_a_document_that_describes_a_page_names_one_that_is_there(world_files):
 def test_every_workflow_is_described():
     names = {path.name for path in (ROOT / ".github" / "workflows").glob("*.yml")}
     assert {name for name in names if f"`{name}`" in TEXTS["docs/ci.md"]} == names
+
+
+def test_the_citation_names_the_version_that_is_built():
+    assert yaml.safe_load(text_of("CITATION.cff"))["version"] == tensorcopy.__version__
+
+
+# What a document shows
+
+
+def session(name: str) -> str:
+    """Return the code blocks of a document that have prompts, as one session."""
+    return "\n".join(block for block in BLOCK.findall(TEXTS[name]) if block.startswith(">>>"))
+
+
+@pytest.mark.parametrize("name", [name for name in TEXTS if session(name)])
+def test_every_code_block_runs(name):
+    """Its output is right on this torch, without an unexpected warning."""
+    test = doctest.DocTestParser().get_doctest(session(name), {}, name, None, 0)
+    assert len(test.examples) > (100 if "guide" in name else 0)
+    output: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=output.append)
+    assert not outcome.failed, "".join(output)
+
+
+@pytest.mark.parametrize("name", [name for name in TEXTS if ".ja." in name])
+def test_both_languages_show_the_same_code_drawings_and_words(name):
+    """They are in the same order, under the same number of headings; the glossaries have the same rows."""
+    english, japanese = TEXTS[name.replace(".ja.", ".")], TEXTS[name]
+    for shown in (BLOCK, PICTURE, re.compile(r"^(#+) ", re.MULTILINE)):
+        assert shown.findall(english) == shown.findall(japanese)
+    word = re.compile(r"^\| ([a-z][a-z, ]+?)(?:（.*?)? *\|", re.MULTILINE)
+    if "glossary" in name:
+        assert [each for each in word.findall(english) if each != "word"] == word.findall(japanese)
+
+
+def test_every_drawing_is_shown():
+    """One that no document shows is left over."""
+    shown = {name for text in TEXTS.values() for name in PICTURE.findall(text) if name.endswith(".svg")}
+    assert shown == {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.svg")}
+
+
+def test_what_needs_the_wheel_alone_answers_without_results(tmp_path, monkeypatch, capsys):
+    """In an empty folder `advise` answers from the shipped results; what reads results says that there are none."""
+    monkeypatch.chdir(tmp_path)
+    assert main(["advise", "--shipped"]) == 0
+    assert "from the shipped results, not measured here" in capsys.readouterr().out
+    for command in (["compare", "2.14.1", "2.15.0"], ["history", "--open"], ["why", "detach", "2.5.1", "2.15.0"]):
+        assert main(command) == 2
+        assert re.search(r"no results in results|there are no results yet", capsys.readouterr().err), command
+
+
+def imports_of_asv(root=ROOT) -> set[tuple[str, str]]:
+    """Return each name that this program imports from asv or asv_runner, with its module."""
+    found = set()
+    for path in (path for folder in ("tensorcopy", "benchmarks", "docs/tools") for path in (root / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and re.match(r"asv(_runner)?(\.|$)", node.module):
+                found |= {(node.module, alias.name) for alias in node.names}
+            assert not isinstance(node, ast.Import) or not any(alias.name.startswith("asv") for alias in node.names), path
+    return found
+
+
+def test_what_is_used_of_asv_is_listed_and_there():
+    """The list of docs/architecture.md: whoever tries another asv sees here which name has left."""
+    block = text_of("docs/architecture.md").partition("## What is used of asv")[2].split("```")[1]
+    listed = {(module, name) for module, *names in map(str.split, block.strip().splitlines()) for name in names}
+    assert listed == imports_of_asv()
+    for module, name in listed:
+        assert hasattr(importlib.import_module(module), name), (module, name)
+
+
+NUMBERS = {3: "three", 4: "four", 8: "eight", 10: "ten", 12: "twelve"}
+OF_MEASUREMENT = [
+    (f"at least a millisecond of this loop ({loop.DEVICE_SECONDS * 1000:g} ms on a device)", turns.TURN_SECONDS == 0.001),
+    (f"{NUMBERS[turns.WINDOWS]} *windows* ({NUMBERS[loop.DEVICE_WINDOWS]} on a device)", True),
+    (f"above {loop.MOVED * 4 >> 20} MiB it is reused", True),
+    (f"take {NUMBERS[launch.TURNS]} turns of a case", True),
+    (f"`measure` takes {NUMBERS[measure.LAUNCHES]} launches", True),
+    (f"exact than {100 * run.WIDE:g} % (half of the interval; {100 * run.WIDE_LARGE:g} % beyond 2²⁰ elements)", True),
+    (f"take {NUMBERS[pull_request.FIRST_LOOK]}, then twice as many", run.EXACT == 0.5),
+    (f"torch {sides.REFERENCE}, is a side of every launch", True),
+    (f"a ratio of {1 + paired.MARGIN:g} (+{100 * paired.MARGIN:g} %) or its inverse (−{100 - 100 / (1 + paired.MARGIN):.1f} %)", True),
+    (f"so its margin is {100 * pull_request.OF_CODE:g} %", True),
+    (f"false alarm among them is {100 * paired.ALPHA:g} %", True),
+    (f"fewer than {NUMBERS[paired.FEWEST]} launches", True),
+    (f"seen {10 * paired.SEEN:g} times in 10", True),
+    (f"within {100 * verify.MEDIAN_TOLERANCE:g} % of 1 and every case within {100 * verify.CASE_TOLERANCE:g} %", True),
+]
+OF_READING = [
+    (f"slower by at most {100 * case_history.MOST_BACK:g} % than with the release before", True),
+    (f"the whole interval lies within {100 * methods.AS_FAST_WITHIN - 100:g} %", True),
+    (f"significantly, by at least {100 * paired.MARGIN:g} %", True),
+]
+
+
+@pytest.mark.parametrize(("name", "said"), [("docs/measurement.md", OF_MEASUREMENT), ("docs/reading.md", OF_READING)])
+def test_the_numbers_of_the_method_are_those_of_the_code(name, said):
+    text = " ".join(text_of(name).split())
+    assert [sentence for sentence, holds in said if sentence not in text or not holds] == []
+
+
+def test_a_slowdown_is_accepted_as_the_document_shows(tmp_path):
+    (block,) = re.findall(r"```toml\n(.*?)```", text_of("docs/own-operation.md"), re.DOTALL)
+    (tmp_path / "tensorcopy.toml").write_text(block, encoding="utf-8")
+    rules = campaign.read(tmp_path, shipped()).rules
+    assert [bool(rules.why("norms.RmsNorm.time_rms_norm 16", release)) for release in ("2.14.1", "2.15.0")] == [True, True]
+    assert not rules.why("norms.Other.time_other 16", "2.15.0")

@@ -545,6 +545,16 @@ def test_a_case_that_fails_is_named_with_its_error(fixed, capsys, form):
     assert said in capsys.readouterr().out.replace("&nbsp;", " ")
 
 
+def test_an_open_slowdown_is_accepted_by_the_release_since_which_it_is(fixed, capsys):
+    """Whatever the newest one is."""
+    assert main(["history", "--open", "--format", "json"]) == 0
+    accepted = {row["case"]: row["accepted"] for row in json.loads(capsys.readouterr().out)["rows"] if row["accepted"]}
+    assert accepted == {
+        "copies.BySize empty_like_copy numel=16": "the price of a check",
+        "conversions.BySize clone_detach_numpy numel=16": "it is slower since that one, and is to stay",
+    }
+
+
 def test_what_could_not_be_decided_is_not_called_no_change(fixed, capsys):
     """In the histories of one case and of all."""
     assert main(["history"]) == 0
