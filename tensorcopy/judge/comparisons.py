@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensorcopy import numbers
 from tensorcopy.campaign import NO_RULES, VerdictRules
@@ -28,14 +28,6 @@ from tensorcopy.results.result import Result
 KINDS = (2**14, 2**17, 2**20)  # elements, of the largest tensor of each kind but the last
 SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
 NOT_EVIDENCE = ("started", "tensorcopy")  # fields of the provenance that cannot change a time
-
-
-class FieldDifference(NamedTuple):
-    """A field of the provenance that differs between the sides; "" where a side has none."""
-
-    field: str
-    before: str
-    after: str
 
 
 @dataclass(frozen=True)
@@ -114,11 +106,11 @@ class Comparison:
         return any(change.compared for change in self.changes.values())
 
     @property
-    def environment(self) -> list[FieldDifference]:
-        """The fields of the provenance that differ and can change a time."""
+    def environment(self) -> list[tuple[str, str, str]]:
+        """The fields of the provenance that differ and can change a time, before and after; "" where a side has none."""
         first, second = (_texts(side.provenance) for side in self.sides)
-        fields = [FieldDifference(name, first.get(name, ""), second.get(name, "")) for name in {**first, **second}]
-        return [each for each in fields if each.field not in NOT_EVIDENCE and each.before != each.after]
+        fields = ((name, first.get(name, ""), second.get(name, "")) for name in {**first, **second} if name not in NOT_EVIDENCE)
+        return [(name, old, new) for name, old, new in fields if old != new]
 
 
 def _texts(provenance: Mapping[str, Any]) -> dict[str, str]:

@@ -193,11 +193,12 @@ def between(before: Profile, after: Profile) -> ProfileDifference:
             function = libraries.get(function, function)
             known = costs.get(function, ABSENT)
             costs[function] = FunctionCost(known.own + cost.own, known.calls + cost.calls)
+    cheapest = [min((cost.own for cost in side.functions.values()), default=0.0) for side in (before, after)]
     changed = []
     for function in sides[0].keys() | sides[1].keys():
         first, second = (costs.get(function, ABSENT) for costs in sides)
-        lacking = before if function not in sides[0] else after if function not in sides[1] else None
-        certain = lacking is None or max(first.own, second.own) > CLEARLY * lacking.smallest
+        left_out = (least for costs, least in zip(sides, cheapest) if function not in costs)  # a profile leaves out what costs less
+        certain = all(max(first.own, second.own) > CLEARLY * least for least in left_out)
         change = FunctionChange(function, group_of(function), first, second, certain)
         if first != second and (change.difference or change.status != "changed"):
             changed.append(change)

@@ -165,17 +165,16 @@ class Column:
 
 
 def gathered(launches: Sequence[tuple[Launch, Cases]]) -> Effects:
-    """Return the effects of the launches of one history, each with its cases."""
-    ordered = sorted(launches, key=lambda each: each[0].id)
+    """Return the effects of the launches of one history, in order, each with its cases."""
     rows = [
         [(of_suite[int(index)], row) for name, of_suite in by_suite.items() for index, row in launch.suites[name].rows.items()]
-        for launch, by_suite in ordered
+        for launch, by_suite in launches
     ]
-    columns = _numbered(side.place for launch, _ in ordered for side in launch.sides)
+    columns = _numbered(side.place for launch, _ in launches for side in launch.sides)
     cases = _numbered(case for of_launch in rows for case, _ in of_launch)
-    logs, turns = np.full((len(ordered), len(columns), len(cases)), np.nan), np.tile(np.arange(len(cases)), (len(ordered), 1))
+    logs, turns = np.full((len(launches), len(columns), len(cases)), np.nan), np.tile(np.arange(len(cases)), (len(launches), 1))
     methods: dict[Hashable, int] = {}  # the number of the first of those that take turns with each other
-    for number, ((launch, _), of_launch) in enumerate(zip(ordered, rows)):
+    for number, ((launch, _), of_launch) in enumerate(zip(launches, rows)):
         if of_launch:
             places: Any = np.ix_([columns[side.place] for side in launch.sides], [cases[case] for case, _ in of_launch])
             effects = np.array([row.effects for _, row in of_launch], dtype=float) / UNIT  # None becomes NaN
@@ -186,7 +185,7 @@ def gathered(launches: Sequence[tuple[Launch, Cases]]) -> Effects:
     measured = ~np.isnan(logs)
     together = measured & (measured.sum(axis=1) > 1)[:, None]
     logs[measured & ~together & together.any(axis=0)] = np.nan
-    return Effects(tuple(each.started for each, _ in ordered), columns, cases, logs, turns)
+    return Effects(tuple(each.started for each, _ in launches), columns, cases, logs, turns)
 
 
 def _numbered(keys: Any) -> dict[Any, int]:

@@ -45,11 +45,6 @@ class Profile:
     functions: Mapping[Function, FunctionCost]
     python: Mapping[str, float] = field(default_factory=dict)  # calls of each Python function in one call
 
-    @property
-    def smallest(self) -> float:
-        """The exclusive instructions of its cheapest function: one that it leaves out has fewer."""
-        return min((cost.own for cost in self.functions.values()), default=0.0)
-
 
 NAME = r"^\w+ [1-9][0-9]{0,11} \w+ \w+( grad)?$"
 Amount = Annotated[float, Meta(ge=0, le=1e18)]

@@ -130,7 +130,6 @@ def _load(directory: Path, state: Hashable, releases: ReleaseIndex, specs: Suite
                 continue
             problems += unknown
             members.append((launch, cases))
-        members.sort(key=lambda each: each[0].id)
         read.append(_history(folder, conditions, members, releases))
     return Results(tuple(read), tuple(problems))
 

@@ -98,19 +98,20 @@ def test_a_change_is_taken_back_by_the_first_release_that_is_not_worse(tmp_path,
     assert ("" if taken is None else history.releases[taken]) == release
 
 
-SINCE = {
-    "with the newest release": ([2.0, 2.0, 2.2], OpenSince.NEW),
-    "with an earlier one": ([2.0, 2.2, 2.2], OpenSince.RECENT),
-    "nothing but a gain that is lost": ([2.0, 1.93, 2.0], OpenSince.BACK),
-    "with an earlier one, and a gain that is lost": ([1.5, 2.0, 1.93, 2.0], OpenSince.RECENT),
-    "with two releases": ([1.5, 2.0, 2.2], OpenSince.NEW),
+SINCE = {  # microseconds by release, how long the case is open, and the release with which it became slower
+    "with the newest release": ([2.0, 2.0, 2.2], OpenSince.NEW, "2.15.0"),
+    "with an earlier one": ([2.0, 2.2, 2.2], OpenSince.RECENT, "2.14.1"),
+    "nothing but a gain that is lost": ([2.0, 1.93, 2.0], OpenSince.BACK, "2.15.0"),
+    "with an earlier one, and a gain that is lost": ([1.5, 2.0, 1.93, 2.0], OpenSince.RECENT, "2.13.0"),
+    "with two releases": ([1.5, 2.0, 2.2], OpenSince.NEW, "2.15.0"),
+    "in steps too small to be seen": ([1.98, 2.0, 2.04, 2.08, 2.12], OpenSince.OLDER, ""),
 }
 
 
-@pytest.mark.parametrize(("times", "since"), SINCE.values(), ids=SINCE)
-def test_an_open_case_is_as_old_as_its_last_slowdown_that_is_news(tmp_path, times, since):
-    history = history_of(tmp_path, times)
-    assert case_history.standing(history).since is since
+@pytest.mark.parametrize(("times", "since", "release"), SINCE.values(), ids=SINCE)
+def test_an_open_case_is_as_old_as_its_last_slowdown_that_is_news(tmp_path, times, since, release):
+    standing = case_history.standing(history_of(tmp_path, times))
+    assert (standing.since, standing.release) == (since, release)
 
 
 def test_a_case_is_slower_since_the_last_slowdown_that_no_release_took_back(tmp_path):
