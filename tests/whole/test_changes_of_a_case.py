@@ -26,7 +26,7 @@ def test_the_size_of_a_change_is_that_of_the_release_against_the_one_before(tmp_
     assert low < step.ratio < high
     assert low < 1.5 < high < 1.52
     size, ends = f"+{change_size(step.ratio)}", f"+{100 * (low - 1):.1f} to +{100 * (high - 1):.1f} %"
-    (row,) = [row for row in shown.rows(case) if row["verdict"] == "slower"]
+    (row,) = [row for row in shown.rows[case] if row["verdict"] == "slower"]
     assert (row["torch"], row["ratio"], row["low"], row["high"]) == (RELEASES[4].version, step.ratio, low, high)
     report = reports.of_case(history, None, "cpu")
     (printed,) = [row for row in report.rows if row.get("change")]
