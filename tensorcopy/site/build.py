@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,17 +19,18 @@ import msgspec
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from tensorcopy import __version__, configuration
+from tensorcopy import __version__, configuration, numbers
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git
-from tensorcopy.numbers import count, counted, duration, duration_range, quantity, signed_interval, signed_percent, slowdown, unbroken
+from tensorcopy.report import causes
 from tensorcopy.report.table import csv_text
 from tensorcopy.results import function_profiles, reader
 from tensorcopy.results.launches import Launch
 from tensorcopy.site import facts, views
+from tensorcopy.site.chart import SECONDS, spark
 from tensorcopy.site.facts import Site, slug, told
-from tensorcopy.site.views import Page
+from tensorcopy.site.views import Page, Values
 
 STATIC = Path(__file__).with_name("static")
 NAVIGATION = {"History": "history.html", "Compare": "compare/index.html", "Slower now": "regressions.html", "Data": "data.html"}
@@ -48,15 +50,8 @@ def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Prob
     loaded = reader.load_results(results_dir, campaign)
     problems = unreadable(loaded)
     source, root = web_addresses(os.environ)
-    content = facts.site(
-        campaign,
-        loaded.histories,
-        docs=documents(),
-        source=source,
-        own=os.environ.get(OWN, ""),
-        problems=problems,
-    )
-    write(content, html_dir, root)
+    own = os.environ.get(OWN, "")
+    write(facts.site(campaign, loaded.histories, docs=documents(), source=source, own=own, problems=problems), html_dir, root)
     if not loaded.results:
         nothing = TensorcopyError(
             "the site has no time of any release",
@@ -120,15 +115,11 @@ def files(content: Site, root: str = "") -> Iterator[tuple[str, str]]:
     for page in pages.values():
         yield page.address, _html(templates, page, root, translate)
     for history in content.histories:
-        table = [[case.name, *_of_csv(row)] for case in history.shown for row in history.rows(case)]
+        table = [[case.name, *_of_csv(row)] for case, rows in history.rows.items() for row in rows]
         yield f"data/{slug(history.name)}.csv", csv_text(("case", *CSV), table)
     for history, subject, device in content.subjects():
-        cases = [case for case in history.shown if history.subject(case) == subject and case.device == device]
-        rows = {case.name: history.rows(case) for case in cases}
-        document = {
-            name: [{field: _rounded(each) for field, each in row.items() if each not in (None, "")} for row in of]
-            for name, of in rows.items()
-        }
+        rows = {case: of for case, of in history.rows.items() if facts.subject(case) == subject and case.device == device}
+        document = {case.name: _of_json(history.cases[case].unit, of) for case, of in rows.items()}
         yield views.json_address(history, subject, device), json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
     yield FEED, templates.get_template("feed.xml").render(entries=[*entries(content)])
     yield BADGE, templates.get_template("badge.svg").render(label="open regressions", message=open_message(content), letter=LETTER)
@@ -139,15 +130,8 @@ def _html(templates: Environment, page: Page, root: str, translate: Callable[...
     """Return the HTML of a page. The one of a missing address is shown at any depth, so its links begin at the site's root."""
     is_missing = page.address == "404.html"
     folder = urlsplit(root).path or "/" if is_missing else "../" * page.address.count("/")
-    return templates.get_template(page.template).render(
-        page.values,
-        title=page.title,
-        description=page.description,
-        address=page.address,
-        language=page.language,
-        root=folder,
-        t=partial(translate, page.language),
-    )
+    values = {**page._asdict(), **page.values}
+    return templates.get_template(page.template).render(values, root=folder, t=partial(translate, page.language))
 
 
 def _english(language: str, text: str, **values: object) -> Markup:
@@ -165,36 +149,33 @@ def environment(content: Site, navigation: Mapping[str, str], root: str) -> Envi
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(quantity=quantity, signed=signed_percent, interval=signed_interval, slowdown=slowdown, times=duration_range)
-    made.filters.update(duration=duration, told=told, slug=slug, unbroken=unbroken, power=count, breakable=breakable, coded=coded)
-    made.globals.update(
-        campaign=content.campaign,
-        site_name=content.campaign.name,
-        day=content.day,
-        navigation=navigation,
-        problems=content.problems,
-        version=__version__,
-        source=content.source,
-        site=root,
-        own=content.own,
-        devices=[*content.answering],
-        feed=FEED,
-        badge=BADGE,
-        schema=SCHEMA,
-        counted=counted,
-    )
+    named = ("count", "duration", "duration_range", "number", "percent", "quantity", "ratio_text", "signed", "signed_interval")
+    made.filters.update({name: getattr(numbers, name) for name in (*named, "signed_percent", "slowdown", "unbroken")})
+    made.filters.update(breakable=breakable, coded=coded, told=told, slug=slug, work=facts.instructions_text)
+    made.filters.update(case_text=causes.case_text, calls=causes.calls)
+    made.globals.update(campaign=content.campaign, site_name=content.campaign.name, day=content.day, devices=[*content.answering])
+    made.globals.update(navigation=navigation, source=content.source, site=root, own=content.own, problems=content.problems)
+    made.globals.update(feed=FEED, badge=BADGE, schema=SCHEMA, version=__version__)
+    made.globals.update(counted=numbers.counted, spark=spark, cause_rows=causes.rows)
     return made
 
 
-def _of_csv(row: dict[str, Any]) -> Iterator[object]:
+def _of_csv(row: Values) -> Iterator[object]:
     """Yield the fields of a release's row; of its launches only their number."""
     yield from (len(row[name]) if name == "launches" else "" if row[name] is None else _rounded(row[name]) for name in CSV)
 
 
-def _rounded(value: Any) -> Any:
-    """Return a number, or each of a list, with five significant digits; a text as it is."""
+def _of_json(unit: str, rows: Sequence[Values]) -> Values:
+    """Return a case: its unit, and of each field a list over the releases, null where one has none; without fields that none has."""
+    digits = 4 if unit == SECONDS else 5  # of a launch
+    columns = {name: [None if row[name] == "" else _rounded(row[name], digits) for row in rows] for name in dict.fromkeys(chain(*rows))}
+    return {**{name: of for name, of in columns.items() if any(each is not None for each in of)}, "unit": unit}
+
+
+def _rounded(value: Any, of_launch: int = 5) -> Any:
+    """Return a number with five significant digits, or those of a launch with others; a text as it is."""
     if isinstance(value, list):
-        return [*map(_rounded, value)]
+        return [float(f"{each:.{of_launch}g}") for each in value]
     return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
@@ -209,12 +190,12 @@ def entries(content: Site) -> Iterator[dict[str, str]]:
             continue
         result = history.newest(device)
         texts = [
-            f"{history.code(each.cases[0].case)}: up to +{100 * (each.worst.ratio - 1):.1f} % in {counted(len(each.cases), 'case')}"
+            f"{history.code(each.cases[0].case)}: up to +{100 * (each.worst.ratio - 1):.1f} % in {numbers.counted(len(each.cases), 'case')}"
             for each in new
         ]
         yield {
             "id": f"{content.source or 'urn:tensorcopy'}/feed/new/{device}/{result.version}",
-            "title": f"torch {result.version} on {device}: {counted(len(new), 'method')} slower",
+            "title": f"torch {result.version} on {device}: {numbers.counted(len(new), 'method')} slower",
             "day": result.first_day_of(of.case for each in new for of in each.cases),
             "summary": f"{result.hardware(device)} ({history.name}); {'; '.join(texts)}",
         }
@@ -224,10 +205,8 @@ def open_message(content: Site) -> str:
     """Return for each device how many methods are slower than with an earlier release, and not accepted as such."""
     texts = []
     for device, history in content.answering.items():
-        opened = [each for case, each in history.open.items() if case.device == device]
-        slower = {history.subject(each.case) for each in opened if each.since is not facts.OpenSince.BACK}
-        accepted = {subject for subject in slower if all(each.accepted for each in opened if history.subject(each.case) == subject)}
-        texts.append(f"{len(slower - accepted)} on torch {history.newest(device).version} ({device})")
+        news = {facts.subject(each.cases[0].case) for each in history.open_methods(device) if each.is_news}
+        texts.append(f"{len(news)} on torch {history.newest(device).version} ({device})")
     return ", ".join(texts) or "nothing measured yet"
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import ceil, floor, log, log10
 
 from markupsafe import Markup
@@ -12,7 +13,7 @@ from tensorcopy.numbers import quantity, rounded, unbroken
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 680, 250, 70, 14, 34
 LABELS = 15  # that an axis has room for; of more, every second one stands there
-COLOURS = 5  # of the stylesheet; lines beyond have the same colours, dashed
+COLOURS = 6  # of the stylesheet; lines beyond have the same colours, dashed
 SECONDS = "seconds"
 FIGURE = Markup(
     '<figure{}><figcaption>{}</figcaption><div class="scroll" tabindex="0" role="group" aria-label="{}">'
@@ -32,7 +33,7 @@ class Line:
 
 
 def chart(lines: Sequence[Line], labels: Sequence[str], title: str, unit: str = SECONDS, links: Sequence[str] = ()) -> Markup:
-    """Return a figure with its key. Pointing at a column shows its values; a click follows its link.
+    """Return a figure with its key. Pointing at a column of several lines, or with a link, shows its values; a click follows the link.
 
     title : what the chart shows, as a sentence
     links : the address of each column, "" for none
@@ -56,12 +57,11 @@ def chart(lines: Sequence[Line], labels: Sequence[str], title: str, unit: str = 
     every_second = slice((len(labels) - 1) % 2, None, 2) if len(labels) > LABELS else slice(None)
     parts += [_text("x", x, bottom + 22, label) for x, label in [*zip(xs, labels)][every_second]]
     parts += [_drawn(line, number, xs, y) for number, line in enumerate(lines)]
-    for index, label in enumerate(labels):
+    for index, label in enumerate(labels if links or len(lines) > 1 else ()):  # a line alone stands above a table of its values
         names = [f"{line.name}: " if len(lines) > 1 else "" for line in lines]
         texts = [label, *(f"{name}{quantity(line.values[index], unit)}" for name, line in zip(names, lines) if line.values[index])]
-        area = Markup('<rect x="{:.0f}" width="{:.0f}" height="{}"><title>{}</title></rect>').format(
-            xs[index] - step / 2, step, bottom - TOP, "\n".join(texts)
-        )
+        place = xs[index] - step / 2, step, bottom - TOP
+        area = Markup('<rect x="{:.0f}" width="{:.0f}" height="{}"><title>{}</title></rect>').format(*place, "\n".join(texts))
         target = links[index] if links else ""
         parts.append(Markup('<a href="{}" tabindex="-1">{}</a>').format(target, area) if target else area)
     keys = [Markup('<li class="s{}"><code>{}</code></li>').format(number % COLOURS + 1, line.name) for number, line in enumerate(lines)]
@@ -71,15 +71,17 @@ def chart(lines: Sequence[Line], labels: Sequence[str], title: str, unit: str = 
     return FIGURE.format(linked, unbroken(title), title, WIDTH, HEIGHT, role, title, Markup("").join(parts), key)
 
 
-def _drawn(line: Line, number: int, xs: Sequence[float], y: object) -> Markup:
+def _drawn(line: Line, number: int, xs: Sequence[float], y: Callable[[float], float]) -> Markup:
     """Return a line with its interval, its launches and the marks of its changes."""
-    assert callable(y)
     css = f"s{number % COLOURS + 1}"
     points = [(index, f"{xs[index]:.1f} {y(value):.1f}") for index, value in enumerate(line.values) if value and value > 0]
     spans = [(xs[index], y(pair[1]), y(pair[0])) for index, pair in enumerate(line.ends) if pair and pair[0] > 0]
     edge = [*(f"{x:.0f} {top:.0f}" for x, top, _ in spans), *(f"{x:.0f} {end:.0f}" for x, _, end in reversed(spans))]
     parts = [_path("b", "L".join(edge))] if len(spans) > 1 else []
-    parts += [_path("d", "M".join(f"{xs[index]:.0f} {y(dot):.0f}h0" for dot in row)) for index, row in enumerate(line.dots) if row]
+    for index, row in enumerate(line.dots):
+        heights = [round(y(dot)) for dot in row]
+        below = "".join(f"m0 {after - before}h0" for before, after in pairwise(heights))  # each from the one before: shorter
+        parts += [_path("d", f"{xs[index]:.0f} {heights[0]}h0{below}")] if row else []
     parts += [_path(f"l{' o' * (number >= COLOURS)}", "L".join(point for _, point in points))] if len(points) > 1 else []
     parts += [_path("p", "M".join(f"{point}h0" for _, point in points))] if points else []
     for index, rises in line.steps.items():

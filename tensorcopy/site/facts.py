@@ -13,24 +13,12 @@ from typing import Any, NamedTuple
 from tensorcopy.campaign import Campaign, VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import case_history, comparisons, function_changes, groups
-from tensorcopy.judge.case_history import LAST, CaseHistory, OpenSince, Standing, Step
+from tensorcopy.judge.case_history import LAST, MOST_BACK, CaseHistory, OpenSince, Standing, Step
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.function_changes import GroupChange, ProfileDifference
-from tensorcopy.judge.groups import OpenMethod
+from tensorcopy.judge.groups import OpenMethod, subject
 from tensorcopy.judge.paired import Change, Reason, Verdict
-from tensorcopy.numbers import (
-    count,
-    counted,
-    duration,
-    extent,
-    number,
-    quantity,
-    signed,
-    signed_interval,
-    signed_percent,
-    size_range,
-    slowdown,
-)
+from tensorcopy.numbers import count, counted, extent, number, signed, signed_percent, size_range, slowdown
 from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case
 from tensorcopy.results.function_profiles import Profiles
@@ -38,13 +26,15 @@ from tensorcopy.results.histories import History, ranked
 from tensorcopy.results.result import Result
 from tensorcopy.worker.devices import DEVICES
 
-__all__ = ["LAST", "Case", "Change", "Comparison", "OpenMethod", "OpenSince", "Standing", "Verdict"]  # that other modules of the site name
+# that other modules of the site name
+__all__ = ["LAST", "Case", "Change", "Comparison", "OpenMethod", "OpenSince", "Standing", "Step", "Verdict", "subject"]
 
 SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity", "way")  # parameters whose values need no name
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 GROUPS, LARGE = 4, 0.05  # groups that a sentence names at most, and the share of the difference from which on it does
 LONGEST = 100  # characters of a name in an address: a disk takes 255 bytes
 NOT_COUNTED, SAME = "not counted", "same instructions"
+Pair = tuple[str, str, str]  # a device and two releases, the one that is compared with first
 
 
 @dataclass(frozen=True)
@@ -126,75 +116,58 @@ class ShownHistory:
         result = self.newest(device)
         return result.day_of(case for case in result.timings if case.device == device and case.spec.compared)
 
-    def instructions(self, case: Case) -> CaseHistory | None:
-        """Return the counts of a timed case over the releases; None without any."""
-        return self.cases[case].counts
-
-    def subject(self, case: Case) -> str:
-        """Return what has the page of a case: its method, or else its suite."""
-        return groups.subject(case)
-
     def code(self, case: Case) -> str:
-        """Return the code that a case times."""
-        row = self.methods.get(self.subject(case), {})
-        return str(row.get("code" if case.device == "cpu" else "code_on_accelerator", self.subject(case)))
+        """Return the code that a case times; of a suite without methods its title, or its name as asv has it."""
+        name = subject(case)
+        row = self.methods.get(name, {})
+        return str(row.get("code" if case.device == "cpu" else "code_on_accelerator", heading(case) if name == case.spec.label else name))
 
     def address(self, case: Case) -> str:
         """Return the address of a case."""
-        return f"{self.page_of(self.subject(case), case.device)}#{self.anchor(case)}"
+        return f"{self.page_of(subject(case), case.device)}#{self.anchor(case)}"
 
-    def page_of(self, subject: str, device: str) -> str:
+    def page_of(self, name: str, device: str) -> str:
         """Return the address of the page of a method or suite; those of the first history of a device are in the folder of the device."""
-        return subject_address(subject, device if device in self.answers_for else f"{device}-{self.name}")
+        return subject_address(name, device if device in self.answers_for else f"{device}-{self.name}")
 
     def anchor(self, case: Case) -> str:
         """Return the anchor of a case on the page of its method and device."""
-        return identifier(
-            "-".join([self.name, case.spec.page, *(value for name, value in case.parameters if name not in ("method", "device"))])
-        )
-
-    def rows(self, case: Case) -> list[dict[str, Any]]:
-        """Return a case with each release, the oldest first, as numbers: its value, the change from the release before, its launches."""
-        if case not in self._rows:
-            self._rows[case] = self._rows_of(case)
-        return self._rows[case]
+        return identifier("-".join([case.spec.page, *(value for name, value in case.parameters if name not in ("method", "device"))]))
 
     @cached_property
-    def _rows(self) -> dict[Case, list[dict[str, Any]]]:
-        return {}  # a page, the CSV and the JSON ask for the same
+    def rows(self) -> dict[Case, list[dict[str, Any]]]:
+        """Each shown case with each release, the oldest first, as numbers: its value, the change from the release before, its launches."""
+        return {case: [*self._rows(case, of_case)] for case, of_case in self.shown.items()}
 
-    def _rows_of(self, case: Case) -> list[dict[str, Any]]:
-        of_case, counts = self.cases[case], self.instructions(case)
+    def _rows(self, case: Case, of_case: CaseHistory) -> Iterator[dict[str, Any]]:
+        counts = of_case.counts
         steps = {step.index: step for step in of_case.steps}
         of_counts = {counts.releases[step.index]: step for step in counts.steps} if counts else {}
-        rows = []
         for index, result in enumerate(of_case.results):
             value, change, step = result.value_of(case), of_case.neighbours.get(index), steps.get(index)
+            if value is None and case not in result.failures:
+                continue
             instructions, work = result.count_of(case) if case.spec.timed else None, of_counts.get(result.version)
             times = result.column.launch_times(case) if result.column and case.spec.timed else result.count_repeats.get(case, ())
             low, high = change.interval if change and change.interval else (None, None)
-            if value is not None or case in result.failures:
-                rows.append(
-                    {
-                        "torch": result.version,
-                        "value": value,
-                        "unit": of_case.unit,
-                        "ratio": change.ratio if change and change.interval else None,
-                        "low": low,
-                        "high": high,
-                        "difference": step.after - step.before if step and case.kind.name == "tracked" else None,
-                        "verdict": change.verdict.value if change else "",
-                        "against": step.against if step else "",
-                        "meaning": self.meaning(case, step) if step and case.spec.timed else "",
-                        "detectable": change.detectable if change else None,
-                        "instructions": None if instructions is None else round(instructions),
-                        "instructions_ratio": work.ratio if work else None,
-                        "instructions_against": work.against if work else "",
-                        "launches": [*times],
-                        "failure": result.failures.get(case, ""),
-                    }
-                )
-        return rows
+            yield {
+                "torch": result.version,
+                "value": value,
+                "unit": of_case.unit,
+                "ratio": change.ratio if change and change.interval else None,
+                "low": low,
+                "high": high,
+                "difference": step.after - step.before if step and case.kind.name == "tracked" else None,
+                "verdict": change.verdict.value if change else "",
+                "against": step.against if step else "",
+                "meaning": self.meaning(case, step) if step and case.spec.timed else "",
+                "detectable": change.detectable if change else None,
+                "instructions": None if instructions is None else round(instructions),
+                "instructions_ratio": work.ratio if work else None,
+                "instructions_against": work.against if work else "",
+                "launches": [*times],
+                "failure": result.failures.get(case, ""),
+            }
 
     def meaning(self, case: Case, step: Step) -> str:
         """Return what became of a change of a time; "" where it stays and is new."""
@@ -202,15 +175,41 @@ class ShownHistory:
         if of_case.is_back(step.index):
             return OpenSince.BACK.value
         index = of_case.taken_back(step)
-        return f"taken back by {of_case.releases[index]}" if index is not None else ""
+        return f"{'gone' if step.rises else 'lost'} again with {of_case.releases[index]}" if index is not None else ""
 
-    def instructions_text(self, case: Case, before: str, after: str) -> str:
-        """Return how the instructions of a case differ between two releases: "same instructions", "+2.4 % instructions", "not counted"."""
-        return _instructions_text(self.cases[case].count_ratio(before, after))
+    def slowdowns(self, of: Standing) -> list[Step]:
+        """Return the slowdowns after its fastest release that an open case still has, the newest first; of one that is back that one."""
+        since = of.best or 0
+        lasting = [step for step in self.cases[of.case].steps if step.index > since and step.rises and not self.meaning(of.case, step)]
+        return lasting[::-1] or ([of.step] if of.step else [])
 
-    def compare(self, before: Result, after: Result, device: str) -> Comparison:
-        """Return the comparison of two results on a device."""
-        return case_history.with_back(comparisons.between(Question(before, after, self.rules)).selected(device=device), self.cases)
+    def instructions_text(self, case: Case, step: Step) -> str:
+        """Return how the instructions of a case changed with its time: "+2.4 % instructions", or the same with what that tells."""
+        of_case = self.cases[case]
+        ends = of_case.releases[of_case.before(step.index)], of_case.releases[step.index]
+        text = instructions_text(of_case.count_ratio(*ends))
+        if text == SAME:
+            is_small = abs(step.ratio - 1) <= MOST_BACK  # as layouts can do
+            return f"{SAME}: probably the layout of the binary" if is_small else f"{SAME}: the cause is elsewhere (memory, kernel)"
+        return f"instructions {text}" if text == NOT_COUNTED else text
+
+    @cached_property
+    def compared(self) -> dict[Pair, Comparison]:
+        """The comparisons of each release with the one before it, and on the devices whose first history it is with the newest one."""
+        found = {}
+        for device in self.devices:
+            results = self.on(device) or self.results
+            newest = [(before, results[-1]) for before in results[:-2]] if device in self.answers_for else []
+            for before, after in (*pairwise(results), *newest):
+                comparison = comparisons.between(Question(before, after, self.rules)).selected(device=device)
+                if comparison.changes:
+                    found[device, before.version, after.version] = case_history.with_back(comparison, self.cases)
+        return found
+
+    @cached_property
+    def tallies(self) -> dict[Pair, dict[str, Any]]:
+        """How each of them came out."""
+        return {pair: tally(self, comparison) for pair, comparison in self.compared.items()}
 
     @cached_property
     def profiled(self) -> list[tuple[Result, Profiles]]:
@@ -229,7 +228,7 @@ class ShownHistory:
 
     def cause(self, case: Case, release: str) -> Cause | None:
         """Return the difference of a method's functions that covers a release; None where it was not profiled."""
-        causes = self.causes.get(self.subject(case), []) if case.device == "cpu" and case.spec.timed else []
+        causes = self.causes.get(subject(case), []) if case.device == "cpu" and case.spec.timed else []
         order = self.releases.index
         return next((each for each in causes if order(each.before.version) < order(release) <= order(each.after.version)), None)
 
@@ -249,6 +248,16 @@ class Cause(NamedTuple):
     after: Result
     case: str
     difference: ProfileDifference
+
+    @property
+    def method(self) -> str:
+        """The method of its case."""
+        return self.case.split()[0]
+
+    @property
+    def anchor(self) -> str:
+        """Where it stands on the page of its method."""
+        return f"why-{self.before.version}-{self.after.version}"
 
     @property
     def sentence(self) -> str:
@@ -281,12 +290,8 @@ def _smallest(names: Iterable[str]) -> dict[str, str]:
     return smallest
 
 
-def step_text(case: Case, step: Step) -> str:
-    """Return the size of a change with its sign: of a tracked value the difference, else "+3.1 %"."""
-    return case.kind.size(step.before, step.after, case.spec.unit)
-
-
-def _instructions_text(ratio: float | None) -> str:
+def instructions_text(ratio: float | None) -> str:
+    """Return how instructions changed: "same instructions", "+2.4 % instructions", "not counted"."""
     if ratio is None:
         return NOT_COUNTED
     return SAME if case_history.are_same(ratio) else f"{signed_percent(ratio)} instructions"
@@ -315,28 +320,24 @@ class Site:
         return {name: row for history in reversed(self.histories) for name, row in history.methods.items()}
 
     @cached_property
-    def pairs(self) -> dict[tuple[str, str], list[tuple[ShownHistory, Comparison]]]:
-        """The comparisons by their two releases: each with the one before it, and in the first history of a device with the newest."""
-        found: dict[tuple[str, str], list[tuple[ShownHistory, Comparison]]] = {}
+    def pairs(self) -> dict[tuple[str, str], list[tuple[ShownHistory, Pair]]]:
+        """The comparisons of all histories by their two releases."""
+        found: dict[tuple[str, str], list[tuple[ShownHistory, Pair]]] = {}
         for history in self.histories:
-            for device in history.devices:
-                results = history.on(device) or history.results
-                newest = [(before, results[-1]) for before in results[:-2]] if self.answering.get(device) is history else []
-                for before, after in (*pairwise(results), *newest):
-                    if (each := history.compare(before, after, device)).changes:
-                        found.setdefault((before.version, after.version), []).append((history, each))
+            for pair in history.compared:
+                found.setdefault(pair[1:], []).append((history, pair))
         return found
 
     def subjects(self) -> Iterator[tuple[ShownHistory, str, str]]:
         """Yield each history with each method or suite that it has cases of, and the device."""
         for history in self.histories:
-            for subject, device in dict.fromkeys((history.subject(case), case.device) for case in history.shown):
-                yield history, subject, device
+            for name, device in dict.fromkeys((subject(case), case.device) for case in history.shown):
+                yield history, name, device
 
     @cached_property
     def addresses(self) -> dict[tuple[str, str], str]:
         """The address of the page of each method or suite by device; a method that was only observed on a device has none there."""
-        return {(subject, device): history.page_of(subject, device) for history, subject, device in reversed([*self.subjects()])}
+        return {(name, device): history.page_of(name, device) for history, name, device in reversed([*self.subjects()])}
 
 
 def site(campaign: Campaign, histories: Iterable[History], **options: Any) -> Site:
@@ -350,107 +351,58 @@ def site(campaign: Campaign, histories: Iterable[History], **options: Any) -> Si
 
 
 def tally(history: ShownHistory, comparison: Comparison) -> dict[str, Any]:
-    """Return how the timed cases of a comparison came out: numbers, sizes and methods, and which are back at which earlier level.
+    """Return how the timed cases of a comparison came out: numbers, sizes and methods, which are back at which level, and the evidence.
 
     A slowdown is back only where its sides are neighbours in the case's history; it is not among the slower ones.
     """
     changes = {case: change for case, change in comparison.changes.items() if change.timed}
-    of_verdict = {verdict: [case for case, change in changes.items() if change.verdict is verdict] for verdict in Verdict}
-    back = [case for case in of_verdict[Verdict.SLOWER] if case in comparison.back]
-    before, after = (side.version for side in comparison.sides)
+    by_word: dict[str, list[Case]] = {word: [] for word in (*(verdict.value for verdict in Verdict), BACK)}
+    for case, change in changes.items():
+        by_word[BACK if case in comparison.back else change.verdict.value].append(case)
+    back, (before, after) = by_word[BACK], (side.version for side in comparison.sides)
     levels = {(of_case := history.cases[case]).releases[of_case.before(of_case.results.index(comparison.before))] for case in back}
     level = levels.pop() if len(levels) == 1 else ""
     works = [ratio for case in back if (ratio := history.cases[case].count_ratio(level or before, after))]
 
-    def of(cases: Sequence[Case]) -> dict[str, Any]:
+    def of(word: str) -> dict[str, Any]:
+        cases = by_word[word]
         sizes = size_range([changes[case].size for case in cases])
         return {"number": len(cases), "sizes": sizes, "methods": [*dict.fromkeys(map(history.code, cases))]}
 
-    failing = [case for case, change in comparison.changes.items() if change.reason is Reason.FAILED_AFTER]
+    seen = sorted(comparisons.sensitivity(comparison.changes).items(), key=lambda each: not each[0])
     return {
         "before": before,
         "after": after,
-        "slower": of([case for case in of_verdict[Verdict.SLOWER] if case not in back]),
-        "back": {**of(back), "level": level, "not_more": bool(works) and all(work < 1 or case_history.are_same(work) for work in works)},
-        "faster": of(of_verdict[Verdict.FASTER]),
-        "unchanged": len(of_verdict[Verdict.UNCHANGED]),
-        "unknown": len(of_verdict[Verdict.UNKNOWN]),
-        "failing": [(history.code(case), told(case), history.address(case), comparison.changes[case].failure) for case in failing],
+        "slower": of(Verdict.SLOWER.value),
+        "back": {**of(BACK), "level": level, "not_more": bool(works) and all(work < 1 or case_history.are_same(work) for work in works)},
+        "faster": of(Verdict.FASTER.value),
+        "unchanged": len(by_word[Verdict.UNCHANGED.value]),
+        "unknown": len(by_word[Verdict.UNKNOWN.value]),
+        "failing": [(case, change.failure) for case, change in changes.items() if change.reason is Reason.FAILED_AFTER],
         "cases": len(changes),
         "address": pair_address(before, after),
+        "launches": extent(number for change in changes.values() if change.interval for number in change.launches),
+        "few": sum(change.reason is Reason.TOO_FEW_LAUNCHES for change in changes.values()),
+        "seen": [(slowdown(share), f"{size} elements" if size else "without a size") for size, share in seen],
     }
 
 
-def changed(history: ShownHistory, comparison: Comparison) -> list[dict[str, Any]]:
+BACK = OpenSince.BACK.value
+
+
+def changed(comparison: Comparison) -> list[tuple[Case, Change]]:
     """Return the slower, faster and likely changed cases of a comparison: slower first, and each by its size over what is detectable."""
-    rows = []
     order = {Verdict.SLOWER: 0, Verdict.FASTER: 2}
-    shown = {case: change for case, change in comparison.changes.items() if change.timed and (change.verdict in CHANGED or change.likely)}
-    for case, change in sorted(shown.items(), key=lambda each: (order.get(each[1].verdict, 1), -(each[1].factor or 0))):
-        rows.append(
-            {
-                "case": case,
-                "code": history.code(case),
-                "told": told(case),
-                "address": history.address(case),
-                "verdict": comparisons.word(change),
-                "css": "likely" if change.likely else change.verdict.value,
-                "size": signed_percent(change.size),
-                "interval": signed_interval(change.interval) if change.interval else "",
-                "before": duration(change.before) if change.before else "",
-                "after": duration(change.after) if change.after else "",
-                "instructions": _instructions_text(change.count.ratio if change.count else None),
-                "meaning": OpenSince.BACK.value if case in comparison.back else "",
-                "accepted": change.accepted,
-            }
-        )
-    return rows
+    shown = [each for each in comparison.changes.items() if each[1].timed and (each[1].verdict in CHANGED or each[1].likely)]
+    return sorted(shown, key=lambda each: (order.get(each[1].verdict, 1), -(each[1].factor or 0)))
 
 
-def compact(change: Change) -> dict[str, str]:
-    """Return a change as the cell of a table: its size with half of its interval, or why there is none, and its instructions."""
-    half = (change.interval[1] - change.interval[0]) / 2 if change.interval else 0.0
-    text = f"{signed_percent(change.size).removesuffix(' %')} ± {100 * half:.1f}" if change.interval else REASONS[change.reason]
-    work = signed_percent(change.count.size) if change.count and change.count.changed else ""
-    return {"text": text, "css": "likely" if change.likely else change.verdict.value, "count": work}
-
-
-REASONS = {
-    Reason.FAILED_BEFORE: "failed before",
-    Reason.FAILED_AFTER: "fails",
-    Reason.NOT_MEASURED_BEFORE: "not measured before",
-    Reason.NOT_MEASURED_AFTER: "not measured",
-    Reason.ONLY_BEFORE: "only before",
-    Reason.ONLY_AFTER: "new",
-    Reason.OTHER_VERSION: "benchmark changed",
-    Reason.TOO_FEW_LAUNCHES: "too few launches",
-    Reason.NEVER_MET: "never in turns",
-} | dict.fromkeys((Reason.CHANGED, Reason.WITHIN_MARGIN, Reason.INTERVAL_TOO_WIDE, Reason.COUNT_CHANGED, Reason.COUNT_UNCHANGED), "")
-
-
-def evidence(comparison: Comparison) -> dict[str, Any]:
-    """Return what a comparison rests on: launches, cases that have too few, and the smallest slowdown seen 9 times in 10 by size."""
-    changes = comparison.changes.values()
-    sizes = sorted(comparisons.sensitivity(comparison.changes).items(), key=lambda each: not each[0])
-    return {
-        "launches": extent(number for change in changes if change.interval for number in change.launches),
-        "few": sum(change.timed and change.reason is Reason.TOO_FEW_LAUNCHES for change in changes),
-        "seen": [(slowdown(share), f"{size} elements" if size else "without a size") for size, share in sizes],
-    }
-
-
-def tracked(comparison: Comparison) -> list[tuple[Case, str, str, str]]:
-    """Return the tracked values of a comparison: case, verdict, before and after."""
-    return [
-        (case, change.verdict.value, quantity(change.before, change.unit), quantity(change.after, change.unit))
-        for case, change in comparison.changes.items()
-        if not change.timed
-    ]
-
-
-def over(of_case: CaseHistory) -> Change | None:
-    """Return the change of a case from its first release to its newest; None with fewer than two."""
-    return of_case.change(of_case.places[0], of_case.places[-1]) if len(of_case.places) > 1 else None
+def word(comparison: Comparison, case: Case) -> tuple[str, str]:
+    """Return a change as the headline counts it, for a style and in words."""
+    change = comparison.changes[case]
+    if case in comparison.back:
+        return "back", BACK
+    return "likely" if change.likely else change.verdict.value, comparisons.word(change)
 
 
 @dataclass(frozen=True)
@@ -464,36 +416,39 @@ class Grid:
 
 def grids(cells: Mapping[Case, Any]) -> list[Grid]:
     """Return cells by suite and device; None where there is no such case."""
-    suites: dict[tuple[str, str], dict[Case, Any]] = {}
-    for case, cell in sorted(cells.items(), key=_order):
-        suites.setdefault((case.spec.label, case.device), {})[case] = cell
+    suites: dict[tuple[str, str], list[Case]] = {}
+    for case in sorted(cells, key=_order):
+        suites.setdefault((case.spec.label, case.device), []).append(case)
     found = []
-    for (label, _), of_suite in suites.items():
-        by_name = _values(of_suite)
+    for of_suite in suites.values():
+        first, by_name = of_suite[0], _values(of_suite)
         names = [name for name, values in by_name.items() if len(values) > 1 and name != "method"] or ["numel"]
-        by_case = {case: tuple(each for each in case.parameters if each[0] in names) for case in of_suite}
+        shapes = {case: tuple(each for each in case.parameters if each[0] in names) for case in of_suite}
         columns = sorted(
-            dict.fromkeys(by_case.values()), key=lambda shape: [(int(value), "") if value.isdecimal() else (0, value) for _, value in shape]
+            dict.fromkeys(shapes.values()), key=lambda shape: [(int(value), "") if value.isdecimal() else (0, value) for _, value in shape]
         )
         rows: dict[str, dict[Any, Case]] = {}
-        for case, shape in by_case.items():
+        for case, shape in shapes.items():
             rows.setdefault(dict(case.parameters).get("method", ""), {})[shape] = case
-        of_rows = tuple(
-            (next(iter(row.values())), tuple(of_suite[row[column]] if column in row else None for column in columns))
-            for row in rows.values()
-        )
         shared = [named(name, *values) for name, values in by_name.items() if name not in (*names, "method", "device")]
-        first = next(iter(of_suite))
-        title = ", ".join([f"{first.spec.title or label}{waiting(first)}", *shared])
-        heads = [", ".join(count(int(value)) if name == "numel" else named(name, value) for name, value in column) for column in columns]
-        found.append(Grid(title, tuple(head or "value" for head in heads), of_rows))
+        by = [f"by {name}" for name in names if name in ("layout", "dtype")]
+        found.append(
+            Grid(
+                ", ".join([f"{heading(first)}{waiting(first)}", *by, *shared]),
+                tuple(
+                    ", ".join(count(int(value)) if name == "numel" else named(name, value) for name, value in of) or "value"
+                    for of in columns
+                ),
+                tuple((next(iter(row.values())), tuple(cells[row[of]] if of in row else None for of in columns)) for row in rows.values()),
+            )
+        )
     return found
 
 
-def _order(cell: tuple[Case, Any]) -> tuple[float, int, str]:
+def _order(case: Case) -> tuple[float, int, str]:
     """Return the place of a case among the tables: by section, and there by the rank of its suite."""
-    spec = cell[0].spec
-    return spec.place if spec.title else inf, spec.rank, cell[0].device
+    spec = case.spec
+    return spec.place if spec.title else inf, spec.rank, case.device
 
 
 def _values(cases: Iterable[Case]) -> dict[str, list[str]]:
@@ -504,12 +459,17 @@ def _values(cases: Iterable[Case]) -> dict[str, list[str]]:
     return {name: [*each] for name, each in values.items()}
 
 
+def heading(case: Case) -> str:
+    """Return what the cases of a suite are called: of one that is not shipped its name as asv has it, with its module."""
+    return case.spec.title if case.spec.shipped and case.spec.title else case.spec.label
+
+
 def waiting(case: Case) -> str:
     """Return when a device is waited for, of a case that a suite times after each call and another one after many."""
     spec = case.spec
     if case.device == "cpu" or not (spec.shipped and spec.timed) or spec.to_host or spec.wait:
         return ""
-    return ", waited for after each call" if spec.latency else ", in a row"
+    return ", waited for after each call" if spec.latency else ", called in a row"
 
 
 def named(name: str, value: str) -> str:
@@ -522,32 +482,29 @@ def named(name: str, value: str) -> str:
 
 
 def told(case: Case) -> str:
-    """Return what a case measures besides its method: "2¹⁷ elements, float16"."""
-    words = [named(name, value) for name, value in case.parameters if name != "method" or not case.spec.shipped]
+    """Return what a case measures besides its method and device: "2¹⁷ elements, float16"."""
+    words = [named(name, value) for name, value in case.parameters if not case.spec.shipped or name not in ("method", "device")]
     counted = "" if case.spec.timed or not case.spec.shipped else f", {case.spec.metric}"
-    return (", ".join(words) or "default parameters") + waiting(case) + counted
+    return f"{', '.join(words)}{waiting(case)}{counted}".removeprefix(", ") or "default parameters"
 
 
 def charted(history: ShownHistory, device: str) -> dict[tuple[str, str], list[Case]]:
     """Return the cases that are drawn together, by group and size: those of a suite that differ in the method alone."""
     found: dict[tuple[str, str], list[Case]] = {}
     shown = [case for case in history.cases if case.spec.timed and case.device == device and len(history.cases[case].releases) > 1]
-    for case in sorted(
-        shown, key=lambda case: (_order((case, None)), int(dict(case.parameters).get("numel", 0)) if case.spec.shipped else 0)
-    ):
+    for case in sorted(shown, key=lambda case: (_order(case), int(dict(case.parameters).get("numel", 0)) if case.spec.shipped else 0)):
         spec, values = case.spec, dict(case.parameters)
         if spec.rank < 2 or device != "cpu" or not spec.shipped:
             size = named("numel", values["numel"]) if "numel" in values else ""
             others = [named(name, value) for name, value in case.parameters if name not in ("method", "device", "numel")]
-            group = f"{spec.title or spec.label}{waiting(case)}"
-            found.setdefault((group, ", ".join(filter(None, [size, *others])) or "all"), []).append(case)
+            found.setdefault((f"{heading(case)}{waiting(case)}", ", ".join(filter(None, [size, *others])) or "all"), []).append(case)
     return found
 
 
 def spans(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return each value with the releases in a row that have it: ("4 MiB", "1.9.0 to 2.15.0"); pairs : release and value."""
+    """Return each value with the releases in a row that have it: ("4 MiB", "1.9.0 to 2.15.0"); pairs : release and value, if any."""
     runs: list[tuple[str, list[str]]] = []
-    for release, value in pairs:
+    for release, value in (pair for pair in pairs if pair[1]):
         if runs and runs[-1][0] == value:
             runs[-1][1].append(release)
         else:
@@ -555,9 +512,9 @@ def spans(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(value, " to ".join(dict.fromkeys((releases[0], releases[-1])))) for value, releases in runs]
 
 
-def subject_address(subject: str, folder: str) -> str:
+def subject_address(name: str, folder: str) -> str:
     """Return the address of the page of a method or suite; folder : the device, or another history with its device."""
-    return f"methods/{slug(folder)}/{identifier(subject, ignores_case=True)}.html"
+    return f"methods/{slug(folder)}/{identifier(name, ignores_case=True)}.html"
 
 
 def pair_address(before: str, after: str) -> str:

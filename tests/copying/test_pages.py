@@ -74,7 +74,7 @@ def of_table(of: Table, element: Element) -> Iterator[str]:
         for column, cell in zip(of.columns, shown.all("td")):
             timed, css = column.cells.get(row.method), str(cell.attributes.get("class")).split()
             against = timed.against if timed else None
-            if not is_time(" ".join(cell.text.split()[:2]), timed.seconds) if timed else cell.text != "–":
+            if not is_time(" ".join(cell.text.split()[:2]), timed.seconds) if timed else cell.text != "not timed":
                 yield f"{row.code}: {cell.text}"
             if ("use" in css) != (column.recommended == row.method):
                 yield f"{row.code}, {column.numel}: framed or not"
@@ -83,11 +83,11 @@ def of_table(of: Table, element: Element) -> Iterator[str]:
                 yield f"{row.code}, {column.numel}: tinted or not"
             word = " ".join(cell.text.split()[2:])
             if not against:
-                is_right = word in ("", "–")
+                is_right = word == ""
             elif against.word in CHANGED:
                 is_right = word.startswith(f"{against.word.value} ×") and says(word.replace("–", " "), against.interval)
             elif against.word is Word.NOT_TOLD_APART:
-                is_right = word.startswith("not told apart") and says(word, [against.seen])
+                is_right = word.startswith("not told apart only a factor of") and says(word, [against.seen])
             else:
                 is_right = word == against.word.value
             if not is_right:
@@ -103,18 +103,22 @@ def of_first_page(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
         rows = block.first("table.answers").all("tr")
         if len(rows) != len(of):
             yield f"{device}: {len(rows)} answers"
+        sections = {
+            each.first("h2").attributes["id"]: str(each.attributes["data-part"]) for each in read(files["choose.html"]).all("section")
+        }
         for row, answered in zip(rows, of.values()):
             yield from (f"{device}: {fault}" for fault in of_answer(answered, row))
+            address, _, anchor = str(row.all("a")[-1].attributes["href"]).partition("#")
+            if address != "choose.html" or requested(sections[anchor]) != answered.request:
+                yield f"{device}: all methods of {answered.request} are at {address}#{anchor}"
         by_address = {history.address(case): case for case in history.cases}
         tinted = {}  # by method, size and whether x requires grad
-        for grad in (True, False):
-            for to in ("tensor", "ndarray"):
-                request = replace(recommend.common_request(to, device), requires_grad=grad)
-                table = recommend.table(next(iter(of_device.values())).evidence, request)
-                for column in table.columns if table.timed.requires_grad is grad else ():
-                    for name, cell in column.cells.items():
-                        is_best = name == column.recommended or bool(cell.against and cell.against.word is Word.AS_FAST)
-                        tinted[name, str(column.numel), str(grad)] = is_best
+        for request, table in of_device.items():
+            is_shown = request.own and not request.keeps_graph and table.timed.requires_grad is request.requires_grad
+            for column in table.columns if is_shown else ():
+                for name, cell in column.cells.items():
+                    is_best = name == column.recommended or bool(cell.against and cell.against.word is Word.AS_FAST)
+                    tinted[name, str(column.numel), str(request.requires_grad)] = is_best
         cells = [each for each in block.all("table.grid td") if each.all("a")]
         shown = {(case["method"], case["numel"]) for each in cells if (case := by_address[each.href])}
         recommended = {(column.recommended, str(column.numel)) for of in of_device.values() for column in of.columns if of.request.own}
@@ -157,7 +161,10 @@ def of_answer(table: Table, row: Element) -> Iterator[str]:
             if slower:
                 ends = sorted({float(f"{ratio:.2g}") for ratio in (min(large.values()), max(large.values()))})
                 is_right = told.startswith("takes ") and says(told.partition(" × ")[0], ends)
-                is_right &= (f"up to {count(max(large))}" in told) == (max(large) < max(ratios))
+                names = [count(column.numel) for column in table.columns]
+                runs = [[*map(names.index, run.split("–"))] for run in re.search(r"for (\S.*?) elements", told)[1].split(", ")]
+                sizes = [name for run in runs for name in names[run[0] : run[-1] + 1]]
+                is_right &= sizes == [*map(count, sorted(large))]
             else:
                 is_right = told.startswith("as fast" if words == {Word.AS_FAST} else "cannot be told apart")
             if not is_right or ("and warns" in told) != any(each.startswith("warns") for each in other.caveats):
@@ -239,16 +246,46 @@ def test_a_wrong_word_or_number_about_a_method_is_noticed(world_site, world_file
     assert differences(world_site, {**world_files, address: text}) != []
 
 
-def recommended(page: str, device: str) -> list[str]:
-    return [row.first("td").first("code").text for row in read(page).by_id(device).first("table.answers").all("tr")]
-
-
 def test_no_plus_or_minus_stands_beside_a_method(world_files):
     """Such an interval is of releases: two methods whose intervals do not meet need not differ."""
     pages = [address for address in world_files if address.startswith(("index.html", "ja/", "choose", "methods/"))]
     assert len(pages) > 10
     assert [address for address in pages if "±" in world_files[address]] == []
     assert "±" in world_files["compare/2.14.1..2.15.0.html"]
+
+
+def test_what_costs_time_with_grad_alone_says_so(tmp_path):
+    """One sentence beside what it costs with grad, where it is as fast without."""
+    sentence = "Without grad it is as fast, with the same result."
+    for time, is_said in ((1.0, True), (1.4, False)):
+        times = {f"{world.COPY} detach_clone 128": world.times(1.0, 1.0), f"{world.COPY} clone_detach 128": world.times(time, time)}
+        times |= {f"{world.GRAD} {name} 128 True": world.times(t, t) for name, t in (("detach_clone", 1.0), ("clone_detach", 1.5))}
+        folder = tmp_path / str(time)
+        launch_files.write(folder, times, noise=0.002)
+        launch_files.write_counts(folder, "2.15.0", {}, methods=world.methods("cpu"))
+        answer = read(world.files_of(folder)["index.html"]).first("table.answers tr").text
+        assert "x.clone().detach(): takes 1.5 × as long for 2⁷ elements." in answer
+        assert (sentence in answer) == is_said
+
+
+def test_what_keeps_the_graph_has_a_row_among_the_tensors_timed_or_not(world_files):
+    """With x that requires grad as without; on a device whose suites lack it, without a link to a page that is not there."""
+    first, timed = read(world_files["index.html"]), {"Copies, requires grad": "1.19 µs", "Copies": "691 ns", "Copies, called in a row": ""}
+    for caption, time in timed.items():
+        table = next(each for each in first.all("table.grid") if each.first("caption").text == caption)
+        (row,) = (row for row in table.all("tbody tr") if row.first("code").text == "x.clone()")
+        cells = [cell.first("a").text if cell.all("a") else cell.text for cell in row.all("td")]
+        assert {*cells} == {*filter(None, [time, "not timed"])}
+        assert bool(row.first("th").all("a")) == bool(time)
+    choice = next(each for each in read(world_files["choose.html"]).all("section") if "gradients flow back" in each.first("h2").text)
+    assert rows_of(choice.first("table"))[0]["2⁷"].text.startswith("1.19 µs")
+    assert "x requires grad: this is the recommended form 2⁷" in read(world_files["methods/cpu/clone.html"]).text
+
+
+def test_a_smaller_time_beside_the_recommended_one_is_explained(world_files):
+    first = read(world_files["index.html"])
+    assert "Faster than the recommended method, but doing something else (see “all methods”): x.clone()" in first.by_id("cpu").text
+    assert "they cannot be told apart from it" not in first.by_id("cuda").text
 
 
 def test_the_memory_of_a_clone_is_that_with_the_newest_release(world_files):
@@ -264,12 +301,10 @@ def test_what_methods_do_is_told_as_observed(tmp_path):
     """With the newest release, and where a release does something else than the one before."""
     launch_files.write(tmp_path, {f"{world.COPY} {name} 128": world.times(1.0, 1.0) for name in ("detach_clone", "tensor")})
     for release, shares in (("2.14.1", True), ("2.15.0", False)):
-        rows = {
-            "detach_clone": observed("copy", "x.detach().clone()"),
-            "tensor": observed("copy", "torch.tensor(x)", shares_storage=shares),
-        }
-        rows["tensor"]["observed"]["cpu"]["as_promised"] = shares
-        rows["detach_clone"]["observed"]["cpu"]["as_promised"] = True
+        shared = {"detach_clone": False, "tensor": shares}
+        rows = {name: observed("copy", world.CODES[name], shares_storage=each) for name, each in shared.items()}
+        for name, row in rows.items():
+            row["observed"]["cpu"]["as_promised"] = shares or name == "detach_clone"
         launch_files.write_counts(tmp_path, release, {}, methods=rows)
     files = world.files_of(tmp_path)
     shown_tables = read(files["methods/index.html"]).all("table")
@@ -289,10 +324,8 @@ def test_what_few_launches_cannot_tell_is_the_middle_factor(tmp_path):
     launch_files.write(tmp_path, times, launches=3, noise=0.1)
     launch_files.write_counts(tmp_path, "2.15.0", {}, methods=world.methods("cpu"))
     site = world.site_of(tmp_path)
-    words = [
-        cell.against for cell in tables(site, "cpu")[recommend.common_request("tensor", "cpu")].columns[0].cells.values() if cell.against
-    ]
-    factors = sorted(each.seen for each in words)
+    (column,) = tables(site, "cpu")[recommend.common_request("tensor", "cpu")].columns
+    factors = sorted(cell.against.seen for cell in column.cells.values() if cell.against)
     text = read(dict(build.files(site))["index.html"]).by_id("cpu").text
     assert len(factors) == 3
     assert f"From 3 launches, a method is called slower 9 times in 10 only if it takes {factors[1]:.2g} × as long." in text
@@ -305,4 +338,4 @@ def test_the_shipped_pages_compare_methods_as_the_recommendation_does(shipped_si
     assert differences(shipped_site, files) == []
     answer = re.search(r"docs/tools/readme.py: answer -->\n(.*?)<!-- end", (ROOT / "README.md").read_text(), re.DOTALL)[1]
     in_readme = {code for line in answer.split("\n") if line.startswith("|") for code in re.findall(r"`(x\..*?)`", line)}
-    assert in_readme == {code for device in shipped_site.answering for code in recommended(files["index.html"], device)}
+    assert in_readme == {row.first("td").first("code").text for row in read(files["index.html"]).all("table.answers tr")}

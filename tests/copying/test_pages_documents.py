@@ -117,26 +117,8 @@ def test_every_document_of_the_repository_is_read():
 
 # Japanese
 
-NAMES = {
-    "tensorcopy",
-    "torch",
-    "PyTorch",
-    "CPU",
-    "CUDA",
-    "GPU",
-    "GitHub",
-    "English",
-    "clone",
-    "ndarray",
-    "Copy",
-    "KiB",
-    "MiB",
-    "Box",
-    "Card",
-    "requires_grad",
-    "True",
-    "False",
-}
+KNOWN = "tensorcopy torch PyTorch CPU CUDA GPU GitHub English clone ndarray Copy KiB MiB Box Card requires_grad True False"
+NAMES = {*re.findall(r"\w+", KNOWN)}
 
 
 def texts(element: Element, language: str = "en") -> list[tuple[str, str]]:
@@ -186,10 +168,13 @@ def test_every_translation_is_used(world_folder, tmp_path, used):
     back = {f"{world.COPY} tensor 128": world.times(2.0, 2.0, 1.93, 2.0)}
     back[f"{world.COPY} tensor 16"] = {"2.12.1": 2.0, "2.14.1": 1.93, "2.15.0": 2.0}  # another release before the gain
     launch_files.write(tmp_path / "back", {**slower, **back}, noise=0.001)
-    for name in ("few", "back"):
+    alike = {f"{world.COPY} {name} 128": world.times(1.0, 1.0) for name in ("detach_clone", "clone_detach")}
+    with_grad = {f"{world.GRAD} {name} 128 True": world.times(t, t) for name, t in (("detach_clone", 1.0), ("clone_detach", 1.5))}
+    launch_files.write(tmp_path / "alike", {**alike, **with_grad}, noise=0.001)
+    for name in ("few", "back", "alike"):
         launch_files.write_counts(tmp_path / name, "2.15.0", {}, methods=world.methods("cpu"))
     shown = [(folder, {"own": "vm"}), (folder, {"own": "box", "problems": [problem]})]
-    for results, options in (*shown, *((tmp_path / name, {}) for name in ("few", "back", "none"))):
+    for results, options in (*shown, *((tmp_path / name, {}) for name in ("few", "back", "alike", "none"))):
         world.files_of(results, docs=build.documents(ROOT), **options)
     known = files.read_toml(ROOT / "tensorcopy" / "copying" / "pages" / "ja.toml").keys()
     assert known - used == set()

@@ -1,13 +1,11 @@
 """The local server answers any client in one piece; a missing address leads on."""
 
-import re
 import socket
 import threading
 
 import pytest
 
-from tensorcopy.copying.shipped import shipped
-from tensorcopy.site import build, facts, server
+from tensorcopy.site import server
 from tests.conftest import POLL
 
 LINE = b"GET / HTTP/1.1\r\n"
@@ -71,15 +69,11 @@ BROKEN = {
     "nothing": b"",
     "a NUL": b"\0" * 100,
     "no protocol": b"GET\r\n\r\n",
-    "a wrong version": b"GET / HTTP/9.9\r\n\r\n",
     "a long line": b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n",
     "a long header": LINE + b"X: " + b"a" * 70_000 + b"\r\n\r\n",
-    "many headers": LINE + b"".join(b"X%d: 1\r\n" % number for number in range(200)) + b"\r\n",
     "another method": b"DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n",
-    "an escape": b"\x1b[31mGET / HTTP/1.1\r\n\r\n",
     "a TLS hello": bytes.fromhex("16030100f4010000f00303") + bytes(200),
     "a bad date": LINE + b"Host: localhost\r\nIf-Modified-Since: x\r\n\r\n",
-    "a range": LINE + b"Host: localhost\r\nRange: bytes=9-1\r\n\r\n",
 }
 
 
@@ -95,15 +89,3 @@ def test_a_fault_of_a_request_is_one_line(site, capfd, monkeypatch):
     monkeypatch.setattr(server._QuietHandler, "send_head", lambda _: 1 / 0)
     get(site, b"/")
     assert capfd.readouterr().err == "tensorcopy: a request failed: ZeroDivisionError: 'division by zero'\n"
-
-
-def test_where_the_site_is_known_no_link_needs_a_script(tmp_path):
-    """They begin at the host's root."""
-    build.write(facts.site(shipped(), ()), tmp_path, "https://example.org/project/")
-    page = (tmp_path / server.MISSING).read_text()
-    hrefs = re.findall(r'<a [^>]*href="([^"]+)"', page)
-    assert len(hrefs) >= 10
-    assert all(href.startswith("/project/") for href in hrefs if href != "#content")
-    assert "canonical" not in page
-    assert "noindex" in page
-    assert "<noscript>" not in page

@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from tensorcopy import files
+from tensorcopy.copying import recommend
 from tensorcopy.copying.pages import choose, documents, landing, methods
 from tensorcopy.site.facts import Site
 from tensorcopy.site.views import Page
@@ -31,9 +32,13 @@ def pages(site: Site, engine: Mapping[str, Page]) -> Iterator[Page]:
 
     engine : the pages of any campaign by address
     """
-    yield from landing.pages(site, engine["index.html"])
-    yield choose.page(site)
-    yield from methods.pages(site, engine)
+    tables = {}
+    for device, history in site.answering.items():
+        evidence = recommend.of_result(history.newest(device), device)
+        tables[device] = {request: recommend.table(evidence, request) for request in recommend.requests(device)}
+    yield from landing.pages(site, engine["index.html"], tables)
+    yield choose.page(site, tables)
+    yield from methods.pages(site, engine, tables)
     yield from documents.pages(site)
 
 

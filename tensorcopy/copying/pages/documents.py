@@ -57,19 +57,16 @@ def _page(name: str, tokens: list[Token], parser: MarkdownIt, translations: set[
         token.attrs.pop("style", None)  # of a column: the pages' policy forbids inline styles
     opening = '<div class="scroll" tabindex="0" role="group" aria-label="table"><table class="words">'
     html = parser.renderer.render(tokens, parser.options, {}).replace("<table>", opening).replace("</table>", "</table></div>")
+    text = Markup(html.replace("<pre>", '<pre tabindex="0">'))  # noqa: S704 - the parser escapes what a document has
     starts = [(token, after.content) for token, after in zip(tokens, tokens[1:]) if token.nesting == 1]
-    headings = [(str(token.attrs["id"]), text) for token, text in starts if token.tag == "h2"]
+    headings = [(str(token.attrs["id"]), title) for token, title in starts if token.tag == "h2"]
     languages = {other.partition(".")[2] or "en": f"docs/{other}.html" for other in sorted(translations & DESCRIPTIONS.keys())}
     return Page(
         f"docs/{name}.html",
         "document.html",
-        next((text for token, text in starts if token.tag == "h1"), name).replace("`", ""),
+        next((title for token, title in starts if token.tag == "h1"), name).replace("`", ""),
         DESCRIPTIONS[name],
-        {
-            "text": Markup(html.replace("<pre>", '<pre tabindex="0">')),  # noqa: S704 - the parser escapes what a document has
-            "headings": headings,
-            "translations": languages,
-        },
+        {"text": text, "headings": headings, "translations": languages},
         name.partition(".")[2] or "en",
     )
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import chain
 
 from tensorcopy.copying import memory, recommend
-from tensorcopy.copying.recommend import CopyRequest, Evidence, Table
-from tensorcopy.judge.methods import AS_FAST_WITHIN, Word
+from tensorcopy.copying.pages import choose
+from tensorcopy.copying.pages.choose import Tables
+from tensorcopy.copying.recommend import Evidence, Table
+from tensorcopy.judge.methods import AS_FAST_WITHIN, Ratio, Word
 from tensorcopy.numbers import count, duration, extent, two_digits
 from tensorcopy.numbers import size as bytes_text
 from tensorcopy.site import facts, views
-from tensorcopy.site.facts import ShownHistory, Site
+from tensorcopy.site.facts import Case, ShownHistory, Site
 from tensorcopy.site.views import Page, Values
 
 SMALL, LARGE = 2**7, 2**17  # elements, of the two costs beside an answer
@@ -23,50 +25,49 @@ DESCRIPTION = (
     "x.detach().clone() or x.clone().detach()? Which copy of a PyTorch tensor is independent, what it costs, and what torch changed."
 )
 LANGUAGES = {"en": "index.html", "ja": "ja/index.html"}
+AXES = {"method", "numel", "device", "requires_grad"}  # parameters of the cases in the tables by size
 
 
-def pages(site: Site, overview: Page) -> Iterator[Page]:
+def pages(site: Site, overview: Page, tables: Mapping[str, Tables]) -> Iterator[Page]:
     """Yield the first page in each language; overview : of the engine, whose blocks it shows below the answers."""
-    blocks = [{**block, **_answers(site, block["history"], block["device"])} for block in overview.values["blocks"]]
+    blocks = [{**block, **_answers(site, block["history"], block["device"], tables)} for block in overview.values["blocks"]]
     for language, address in LANGUAGES.items():
-        yield Page(
-            address,
-            "landing.html",
-            "How do I copy a tensor?",
-            DESCRIPTION,
-            {"blocks": blocks, "translations": LANGUAGES},
-            language,
-        )
+        values = {"blocks": blocks, "translations": LANGUAGES}
+        yield Page(address, "landing.html", "How do I copy a tensor?", DESCRIPTION, values, language)
 
 
-def _answers(site: Site, history: ShownHistory, device: str) -> Values:
+def _answers(site: Site, history: ShownHistory, device: str, tables: Mapping[str, Tables]) -> Values:
     """Return the answers of a device, with its times by size for x with and without grad, and the memory of a clone before `.cpu()`."""
-    evidence = recommend.of_result(history.newest(device), device)
-    common = recommend.common_request
+    of_device = tables[device]
+    asked = {to: recommend.common_request(to, device) for to in ("tensor", "ndarray")}
     wishes = {
-        "a tensor of its own": common("tensor", device),
-        "… that gradients reach": CopyRequest("tensor", True, True, True, device),
-        "an ndarray of its own": common("ndarray", device),
+        "a tensor of its own": asked["tensor"],
+        "… that gradients reach": replace(asked["tensor"], keeps_graph=True),
+        "an ndarray of its own": asked["ndarray"],
     }
+    answered = {wish: of_device[request] for wish, request in wishes.items() if of_device[request].rows}
     others = [each for each in site.histories if each.name == site.own and each is not history and device in each.devices]
     own = recommend.of_result(others[0].newest(device), device) if others else None
-    tables = {wish: recommend.table(evidence, request) for wish, request in wishes.items()}
-    asked = [common(to, device) for to in ("tensor", "ndarray")]
-    by_grad = {grad: [recommend.table(evidence, replace(request, requires_grad=grad)) for request in asked] for grad in (True, False)}
+    plain = {to: of_device[replace(request, keeps_graph=None, requires_grad=False)] for to, request in asked.items()}
+    by_grad = {True: [of_device[request] for request in asked.values()], False: [*plain.values()]}
     timed = {grad: of for grad, of in by_grad.items() if any(table.columns and table.timed.requires_grad is grad for table in of)}
+    kept = answered.get("… that gradients reach")
+    shown = [(grad, _times(history, device, grad, of, kept)) for grad, of in timed.items()]
+    codes = {history.code(case) for _, grids in shown for grid in grids for case, _ in grid.rows}
     return {
-        "answers": [_answer(wish, table, own) for wish, table in tables.items() if table.rows],
+        "answers": [_answer(wish, table, plain[table.request.to], own) for wish, table in answered.items()],
         "own": others[0] if others else None,
-        "tables": [(grad, _times(history, device, grad, of)) for grad, of in timed.items()],
-        "launches": extent(each.launches for table in tables.values() for each in _ratios(table)),
-        "cannot": _cannot(tables.values()),
+        "tables": shown,
+        "smaller": {why: [code for code in of if code in codes] for why, of in choose.smaller([*chain(*timed.values())]).items()},
+        **_cannot(answered.values()),
         "memory": _memory(history, device),
     }
 
 
-def _answer(wish: str, table: Table, own: Evidence | None) -> Values:
+def _answer(wish: str, table: Table, plain: Table, own: Evidence | None) -> Values:
     """Return what to type for a wish: its code, what it was observed to do, its cost, and how others compare.
 
+    plain : the table for x without grad
     own : of the machine that publishes, where the cost is another machine's
     """
     row = table.rows[0]
@@ -76,10 +77,9 @@ def _answer(wish: str, table: Table, own: Evidence | None) -> Values:
     return {
         "wish": wish,
         "code": row.code,
-        "own": not observed["shares_storage"],
-        "graph": observed["keeps_graph"],
-        "is_tensor": table.request.to == "tensor",
-        "quiet": not observed["warns"],
+        "choose": choose.anchor(table.request),
+        "observed": observed,
+        "table": table,
         "costs": [
             (duration(column.cells[row.method].seconds), count(column.numel), bytes_text(column.numel * FLOAT32))
             for column in columns.values()
@@ -89,62 +89,76 @@ def _answer(wish: str, table: Table, own: Evidence | None) -> Values:
             for timed in (own.timed if own else ())
             if timed.numel in columns and timed.requires_grad is table.timed.requires_grad and row.method in timed.seconds
         ],
-        "grad": table.timed.requires_grad,
         "instead": [
-            {"code": table.row(name).code, **_compared(table, name)}
+            _compared(table, plain, other.method)
             for name in INSTEAD[table.request.to]
-            if any(other.method == name for other in table.rows[1:]) and not table.request.keeps_graph
+            for other in table.rows[1:]
+            if other.method == name and not table.request.keeps_graph
         ],
     }
 
 
-def _compared(table: Table, method: str) -> Values:
-    """Return how a method's time compares with the recommended one's over the sizes, and the warning that it gives."""
-    ratios = {column.numel: against for column in table.columns if (cell := column.cells.get(method)) and (against := cell.against)}
+def _compared(table: Table, plain: Table, method: str) -> Values:
+    """Return how a method's time compares with the recommended one's over the sizes, what it warns of, and how it does without grad."""
+    ratios = _of_method(table, method)
     slower = {numel: each.ratio for numel, each in ratios.items() if each.word is Word.SLOWER}
     notably = {numel: each for numel, each in slower.items() if each >= AS_FAST_WITHIN} or slower
-    judged = [each for each in ratios.values() if each.word is not Word.TOO_FEW_LAUNCHES]
-    kind = "slower" if slower else "as fast" if judged and all(each.word is Word.AS_FAST for each in judged) else "not told apart"
-    warns = any(caveat.startswith("warns: ") for caveat in table.row(method).caveats)
-    caveat = next((caveat for caveat in table.row(method).caveats if caveat.startswith("shares")), "")
+    caveats = table.row(method).caveats
+    is_alike = plain.rows[:1] and plain.rows[0].method == table.rows[0].method
     return {
-        "kind": kind,
+        "code": table.row(method).code,
+        "kind": "slower" if slower else "as fast" if _is_as_fast(ratios) else "not told apart",
         "ratio": " to ".join(dict.fromkeys(f"{ratio:.2g}" for ratio in (min(notably.values()), max(notably.values())))) if slower else "",
-        "up_to": count(max(notably)) if slower and max(notably) < max(ratios) else "",
-        "warns": warns,
-        "caveat": caveat,
+        "sizes": choose.sizes_text([*notably], [column.numel for column in table.columns]),
+        "warns": any(caveat.startswith("warns: ") for caveat in caveats),
+        "caveat": next((caveat for caveat in caveats if caveat.startswith("shares")), ""),
+        "as_fast_without": bool(slower and is_alike and _is_as_fast(_of_method(plain, method))),
     }
 
 
-def _ratios(table: Table) -> list[Any]:
-    return [cell.against for column in table.columns for cell in column.cells.values() if cell.against and cell.against.interval]
+def _of_method(table: Table, method: str) -> dict[int, Ratio]:
+    """Return how a method compares with the recommended one, by size."""
+    return {column.numel: against for column in table.columns if (cell := column.cells.get(method)) and (against := cell.against)}
 
 
-def _cannot(tables: Sequence[Table] | Any) -> str:
-    """Return the factor below which methods cannot be told apart from the recommended ones, "" where that is less than 1.2."""
-    seen = sorted(each.seen for table in tables for each in _ratios(table) if each.seen)
-    middle = seen[len(seen) // 2] if seen else 1.0
-    return two_digits(middle) if middle >= 1.2 else ""
+def _is_as_fast(ratios: Mapping[int, Ratio]) -> bool:
+    """Return whether a method is as fast wherever that can be judged."""
+    return {each.word for each in ratios.values()} - {Word.TOO_FEW_LAUNCHES} == {Word.AS_FAST}
 
 
-def _times(history: ShownHistory, device: str, grad: bool, tables: Sequence[Table]) -> list[facts.Grid]:
-    """Return the newest time of each method at each size, with what changed it, for x with or without grad."""
-    cells, words, first = {}, dict[tuple[str, str], str](), {table.rows[0].method for table in tables if table.rows}
-    for table in tables:
-        for column in table.columns if table.timed.requires_grad is grad else ():
-            for name, cell in column.cells.items():
-                is_best = name == column.recommended or (cell.against and cell.against.word is Word.AS_FAST)
-                words[name, str(column.numel)] = "best" if is_best else ""
+def _cannot(tables: Iterable[Table]) -> Values:
+    """Return the factor below which methods cannot be told apart from the recommended ones, "" where it is less than 1.2; and launches."""
+    cells = [cell.against for table in tables for column in table.columns for cell in column.cells.values()]
+    ratios = [against for against in cells if against and against.interval]
+    seen = sorted(each.seen for each in ratios if each.seen) or [1.0]
+    middle = seen[len(seen) // 2]
+    return {"launches": extent(each.launches for each in ratios), "cannot": two_digits(middle) if middle >= 1.2 else ""}
+
+
+def _times(history: ShownHistory, device: str, grad: bool, tables: Sequence[Table], kept: Table | None) -> list[facts.Grid]:
+    """Return the newest time of each method at each size, with what changed it, for x with or without grad.
+
+    kept : the table of the methods that keep the graph, whose recommended one has a row among the tensors, timed or not
+    """
+    best = {
+        (name, str(column.numel))
+        for table in tables
+        for column in table.columns
+        for name, cell in column.cells.items()
+        if table.timed.requires_grad is grad and (name == column.recommended or (cell.against and cell.against.word is Word.AS_FAST))
+    }
+    first, cells = {table.request.to: table.rows[0].method for table in tables if table.rows}, dict[Case, Values | None]()
     for case in history.cases:
         values, spec = dict(case.parameters), case.spec
-        is_of_x = values.get("requires_grad", "False") == str(grad) and {*values} <= _AXES
-        is_shown = spec.timed and spec.methods and not spec.latency and (spec.headline or values["method"] in first)
+        is_of_x = values.get("requires_grad", "False") == str(grad) and {*values} <= AXES
+        is_shown = spec.timed and spec.methods and not spec.latency and (spec.headline or values["method"] in first.values())
         if case.device == device and is_shown and is_of_x:
-            cells[case] = {**views.cell(history, case), "css": words.get((values["method"], values["numel"]), ""), "line": ""}
+            css = "best" if (values["method"], values["numel"]) in best else ""
+            cells[case] = {**views.cell(history, case), "css": css, "line": ""}
+            if kept and spec.headline and values["method"] == first.get("tensor"):
+                parameters = tuple((name, kept.rows[0].method if name == "method" else value) for name, value in case.parameters)
+                cells.setdefault(replace(case, parameters=parameters), None)
     return facts.grids(cells)
-
-
-_AXES = {"method", "numel", "device", "requires_grad"}
 
 
 def _memory(history: ShownHistory, device: str) -> Mapping[str, str] | None:

@@ -98,9 +98,10 @@ for (const holder of document.querySelectorAll("[data-choice]")) {
 
 /* A chart: the values of the release under the pointer stand below it, and an entry of the key hides its line. */
 for (const figure of document.querySelectorAll("figure:has(.chart)")) {
-  const readout = element("p", { className: "readout" });
+  const areas = figure.querySelectorAll("rect");
+  const readout = element("p", { className: "readout", hidden: !areas.length });
   figure.append(readout);
-  for (const area of figure.querySelectorAll("rect")) {
+  for (const area of areas) {
     const title = area.querySelector("title");
     const text = title.textContent.split("\n").join(" · ");
     area.onpointerenter = () => (readout.textContent = text);
