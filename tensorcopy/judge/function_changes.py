@@ -183,10 +183,10 @@ def between(before: Profile, after: Profile) -> ProfileDifference:
     different libraries: in that where it costs most after the change.
     """
     libraries: dict[Function, Function] = {}
-    for name in {name for _, name in before.functions} & {name for _, name in after.functions}:
-        old, new = ([function for function in side.functions if function[1] == name] for side in (before, after))
-        if {*old} != {*new}:
-            libraries |= dict.fromkeys([*old, *new], max(new, key=lambda function: after.functions[function].own))
+    old, new = _by_name(before), _by_name(after)
+    for name in old.keys() & new.keys():
+        if {*old[name]} != {*new[name]}:
+            libraries |= dict.fromkeys([*old[name], *new[name]], max(new[name], key=lambda function: after.functions[function].own))
     sides: list[dict[Function, FunctionCost]] = [{}, {}]
     for costs, side in zip(sides, (before, after)):
         for function, cost in side.functions.items():
@@ -209,6 +209,13 @@ def between(before: Profile, after: Profile) -> ProfileDifference:
         number -= 1
         rest += changed[number].difference
     return ProfileDifference(before, after, tuple(changed), number)
+
+
+def _by_name(side: Profile) -> dict[str, list[Function]]:
+    found: dict[str, list[Function]] = {}
+    for function in side.functions:
+        found.setdefault(function[1], []).append(function)
+    return found
 
 
 @lru_cache(maxsize=65536)  # releases have some thousand functions together

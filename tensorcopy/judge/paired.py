@@ -170,7 +170,7 @@ def moderated(variances: Numbers, freedom: Numbers) -> tuple[Numbers, float, flo
 
     freedom : of each variance; those without any get the prior's variance
     """
-    from scipy.special import digamma, polygamma  # only where something is judged
+    from scipy.special import digamma, zeta  # only where something is judged
 
     variances, freedom = np.maximum(np.asarray(variances, dtype=float), LEAST_SPREAD**2), np.asarray(freedom, dtype=float)
     known = freedom > 0
@@ -178,14 +178,14 @@ def moderated(variances: Numbers, freedom: Numbers) -> tuple[Numbers, float, flo
         return variances, 0.0, 0.0
     half = freedom[known] / 2
     logs = np.log(variances[known]) - digamma(half) + np.log(half)
-    excess = float(logs.var(ddof=1) - polygamma(1, half).mean())
+    excess = float(logs.var(ddof=1) - zeta(2, half).mean())  # trigamma(x) is zeta(2, x)
     if excess <= 0:  # the variances differ no more than equal ones would: limma takes the pooled one
         prior = float(variances[known].mean())
         return np.full(len(variances), prior), inf, prior
     half_prior = 0.5 + 1 / excess
     for _ in range(50):  # Newton's method for the inverse of trigamma
-        trigamma = float(polygamma(1, half_prior))
-        half_prior += trigamma * (1 - trigamma / excess) / float(polygamma(2, half_prior))
+        trigamma = float(zeta(2, half_prior))
+        half_prior += trigamma * (1 - trigamma / excess) / (-2 * float(zeta(3, half_prior)))
     prior = exp(float(logs.mean()) + float(digamma(half_prior)) - log(half_prior))
     drawn = (2 * half_prior * prior + freedom * variances) / (2 * half_prior + freedom)
     return np.where(known, drawn, prior), 2 * half_prior, prior

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from itertools import pairwise
 from math import inf
@@ -522,6 +522,7 @@ def pair_address(before: str, after: str) -> str:
     return f"compare/{before}..{after}.html"
 
 
+@cache
 def identifier(text: str, *, ignores_case: bool = False) -> str:
     """Return a text as the name of a file or an anchor that no other text has; ignores_case : as a disk may."""
     name = slug(text)[:LONGEST]
@@ -529,6 +530,7 @@ def identifier(text: str, *, ignores_case: bool = False) -> str:
     return name if is_plain else f"{name}-{sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
 
 
+@cache
 def slug(text: str) -> str:
     """Return a text as a part of an address."""
     return "".join(each if each.isascii() and (each.isalnum() or each in "._-") else "-" for each in text)
