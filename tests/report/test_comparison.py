@@ -176,9 +176,9 @@ def test_cases_that_share_a_name_are_told_apart(tmp_path):
     """Two functions of one class may count the same case in one unit: the text has the function, the data the suite."""
     for release, nbytes in (("2.14.1", 64), ("2.15.0", 128)):
         cases = {f"memory.Host.track_{name} tensor 16 cpu": nbytes for name in ("peak", "allocated")}
-        launch_files.write_counts(tmp_path, release, cases)
+        launch_files.write_counts(tmp_path, release, {**cases, "instructions.BySize.track_instructions tensor 16 False": nbytes})
     before, after = launch_files.load(tmp_path, "2.14.1", "2.15.0")
-    report = reports.report(comparisons.between(Question(before, after), "bytes"))
+    report = reports.report(comparisons.between(Question(before, after), "bytes"))  # and not of what is counted in another unit
     names = {report.name(row) for row in report.rows}
     assert len(names) == 2
     assert all(any(f"track_{kind}" in name for name in names) or len(names) == 2 for kind in ("peak", "allocated"))
