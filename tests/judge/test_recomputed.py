@@ -150,7 +150,7 @@ def test_the_word_of_every_case_of_a_question(name):
 def test_more_launches_are_those_of_the_side_that_has_fewer():
     """The other one has enough of them."""
     more = {
-        launches: paired.judge({"a": Difference(0.02, 0.0009, 3, 4, launches)})["a"].more_launches
+        launches: paired.judge({"a": Difference(0.02, 0.00027, 3, 4, launches)})["a"].more_launches
         for launches in ((3, 3), (3, 12), (12, 3), (12, 12))
     }
     assert more[3, 3] == more[3, 12] == more[12, 3]
