@@ -105,7 +105,7 @@ def answer(site: Site) -> str:
 
 
 def methods(site: Site) -> str:
-    """Return the article's five copies and three conversions on each device: what they return, and their times at two sizes."""
+    """Return the article's copies and conversions, and `x.clone()`, on each device: what they return, and their times at two sizes."""
     return "\n\n".join(_methods(site, device, each) for device, each in evidence(site).items())
 
 
@@ -114,7 +114,8 @@ def _methods(site: Site, device: str, timed: Evidence) -> str:
     for group, to in (("copy", "tensor"), ("conversion", "ndarray")):
         table = recommend.table(timed, recommend.common_request(to, device))
         alike = [row.method for row in table.rows if row.code == table.code or timed.methods[row.method]["group"] == group]
-        others = [name for name, row in timed.methods.items() if row["group"] == group and name not in alike]  # do something else
+        kept = CopyRequest(to, True, True, True, device).usual  # what is recommended where the graph is kept
+        others = [name for name, row in timed.methods.items() if (row["group"] == group or name == kept) and name not in alike]
         for name in (*alike, *others):
             row = timed.methods[name]
             written = method_code(row, device)
