@@ -35,7 +35,7 @@ class Conditions(Struct, frozen=True, forbid_unknown_fields=True):
 
     processor: Name  # its model, see `hardware.processor`
     python: Annotated[str, Meta(pattern=r"^3\.\d{1,2}$")]
-    wheel: Annotated[str, Meta(pattern=r"^[a-z]+(-interpreter|-numpy2)?$")]  # kind of torch's; "-interpreter" for its own torch
+    wheel: Annotated[str, Meta(pattern=r"^[a-z]+(-interpreter)?$")]  # kind of torch's; "-interpreter" for its own torch
     threads: Annotated[int, Meta(ge=0, le=100_000)]  # of torch
     accelerators: dict[Name, Name] = {}  # models by device, such as {"cuda": "NVIDIA H200"}
     requires: list[Name] = []  # what the campaign requires, as it is written there
@@ -157,15 +157,15 @@ def conditions_of(launch: Launch, environment: str, requires: Iterable[str] = ()
 def environment_of(launch: Launch) -> str:
     """Return the environment of the history to which a new launch belongs: that of most of its sides.
 
-    Of equally many it is that of the newest Python, and without the numpy 2 beside it. The reference counts only where it is alone: it is a
-    side of the launches of other Pythons too.
+    Of equally many it is that of the newest Python. The reference counts only where it is alone: it is a side of the launches of other
+    Pythons too.
     """
     own = [side.environment for number, side in enumerate(launch.sides) if number != launch.reference]
     environments = own or [side.environment for side in launch.sides]
 
-    def rank(environment: str) -> tuple[int, int, int, str]:
+    def rank(environment: str) -> tuple[int, int, str]:
         minor = int(environment.removeprefix("py3.").partition("-")[0])
-        return environments.count(environment), minor, -len(environment), environment
+        return environments.count(environment), minor, environment
 
     return max(environments, key=rank)
 

@@ -133,7 +133,7 @@ class Side(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One side of a launch: an environment."""
 
     sha: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]  # of torch
-    environment: Annotated[str, Meta(pattern=r"^py3\.\d{1,2}-[a-z]+(-interpreter|-numpy2)?$")]  # "-interpreter" for its own torch
+    environment: Annotated[str, Meta(pattern=r"^py3\.\d{1,2}-[a-z]+(-interpreter)?$")]  # "-interpreter" for its own torch
     revision: Name = ""  # of the project, where two of its revisions are compared under one torch
     provenance: dict[str, Any] = {}  # versions, hardware and settings (`worker.provenance`), without what all sides share
 

@@ -17,7 +17,7 @@ from tensorcopy import files
 from tensorcopy.results.kinds import BESIDE, KINDS, Kind
 
 TIME, INSTRUCTIONS = "time", "instructions"  # metrics that the program looks for
-SECONDS, BYTES, ALLOCATIONS = "seconds", "bytes", "allocations"
+SECONDS, BYTES = "seconds", "bytes"
 TRACKED = "tracked"  # the metric of what a suite without a row tracks, in the unit that it declares
 SHORT_UNITS = {SECONDS: "s", BYTES: "B"}  # of tracked values: theirs is another unit than that of a time, or of an exact count
 TIMED = ("time", "timeraw")  # types of asv's benchmarks; of all others a launch of counts has the value

@@ -154,14 +154,6 @@ def test_a_launch_is_of_the_python_of_most_sides(tmp_path, sides, reference, env
     assert histories.read(path.parent).environment == environment
 
 
-def test_a_side_with_numpy_2_stands_beside_the_history(tmp_path):
-    (path,) = launch_files.write(tmp_path, {CPU: {"2.14.1": 1.0, "2.15.0": 1.0}}, launches=1)
-    launch = launches.read(path)
-    with_numpy_2 = msgspec.structs.replace(launch.sides[1], environment="py3.11-cuda-numpy2")
-    beside = msgspec.structs.replace(launch, sides=[launch.sides[0], with_numpy_2])
-    assert histories.environment_of(beside) == "py3.11-cuda"
-
-
 def test_what_was_asked_for_is_read_as_it_was_written(tmp_path):
     conditions = Conditions('A "Box"', "3.12", "cuda-interpreter", 16, {"cuda": "NVIDIA H9"}, ["einops==0.8", "."])
     histories.write(tmp_path / "box", conditions)
