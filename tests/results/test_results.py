@@ -7,7 +7,6 @@ import re
 from datetime import timedelta
 from math import log
 
-import msgspec
 import numpy as np
 import pytest
 from scipy import stats
