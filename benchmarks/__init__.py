@@ -1,1 +1,1 @@
-"""The suites, one per file. `cases.py` makes the tensors and times the code."""
+"""The suites; those of a file are a section of the pages. `cases.py` makes the tensors and times the code."""

@@ -26,7 +26,6 @@ from tensorcopy.measure.sides import Side
 from tensorcopy.releases.release_table import Release
 
 HASHFILE = "HASHFILE:"  # begins a range
-FIRST_LOOK = 4  # launches of a comparison, which decide what is clear
 
 
 def run(conf: Any, options: Namespace) -> int:
@@ -90,7 +89,7 @@ def continuous(conf: Any, options: Namespace) -> int:
             None,
             whole,
             **commands.fields(options, folder),
-            launches=min(FIRST_LOOK, most),
+            launches=min(measuring.FIRST, most),
             most=most,
             half=margin * measuring.EXACT,
             again=not of_commits,

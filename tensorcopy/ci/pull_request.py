@@ -22,7 +22,6 @@ from tensorcopy.worker.processes import ReportProgress
 # The smallest change to report. Two releases with equal instructions differ by 2 to 3 % through the layout of torch's binary. Two commits
 # run the same binary: what is left is the layout of processes, which launches draw anew and intervals show.
 OF_CODE = 0.02
-FIRST_LOOK = 4  # launches, which decide what is clear
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def compared(asked: Request, campaign: Campaign, paths: Paths, report_progress: 
     """
     margin = MARGIN if len({side.release for side in asked.sides}) > 1 else OF_CODE
     folder = run.revisions_folder(paths)
-    request = replace(asked, launches=FIRST_LOOK, half=margin * run.EXACT, together=True, counts=None, folder=folder)
+    request = replace(asked, launches=run.FIRST, half=margin * run.EXACT, together=True, counts=None, folder=folder)
     try:
         outcome = run.run(request, campaign, paths, report_progress=report_progress)
     except TensorcopyError as error:

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
     from tensorcopy.judge.comparisons import Comparison
 
 NOTHING_COMPARED = 3
-BUDGET = 300.0  # seconds of --now
-# Of it: in the first stage, and of a case that is not exact enough. With a first stage of four, variances are known so badly that more than
-# 5 % of families of cases have a false alarm
-LAUNCHES_NOW, MOST_LAUNCHES_NOW = 8, 64
+BUDGET, MOST_LAUNCHES_NOW = 300.0, 64  # seconds of --now, and its launches of a case that is not exact enough
 RESULT = "a release such as 2.14.1"
 NO_NEWS = "that is neither accepted in tensorcopy.toml nor back to an earlier level"
 
@@ -187,7 +184,7 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
         case=options.case,
         device=options.device or "cpu",
         needs=options.device,
-        launches=LAUNCHES_NOW,
+        launches=run.FIRST,
         most=MOST_LAUNCHES_NOW,
         half=run.EXACT * (options.margin or MARGIN),
         together=True,

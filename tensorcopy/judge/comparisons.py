@@ -21,7 +21,7 @@ from tensorcopy.judge.paired import MARGIN, Change, Reason, Verdict
 from tensorcopy.results import effects
 from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.effects import Difference
-from tensorcopy.results.kinds import spread
+from tensorcopy.results.kinds import Kind, spread
 from tensorcopy.results.launches import OTHER_VERSION
 from tensorcopy.results.result import Result
 
@@ -62,7 +62,7 @@ class Comparison:
     problems: tuple[TensorcopyError, ...] = ()  # of files that could have taken part, and could not be read
     device: str = ""  # of the cases; "" for several devices
     other_devices: tuple[str, ...] = ()  # that have cases which are not shown
-    back: frozenset[Case] = frozenset()  # slower cases that are back to an earlier level, see `meaning.with_back`
+    back: frozenset[Case] = frozenset()  # slower cases that are back to an earlier level, see `case_history.with_back`
 
     @property
     def before(self) -> Result:
@@ -134,15 +134,16 @@ def judged(question: Question) -> dict[Case, Change]:
     cases = [case for case in dict.fromkeys([*before.timings, *after.timings, *others]) if case.spec.compared]
     changes = {case: change for case in cases if (change := _incomparable(before, after, case))}
     measured, by_device = effects.between(before.column, after.column), dict[str, dict[Case, Difference]]()
-    tracked: dict[Case, tuple[str, Sequence[float], Sequence[float]]] = {}
+    tracked: dict[Kind, dict[Case, tuple[str, Sequence[float], Sequence[float]]]] = {}
     for case in [case for case in cases if case not in changes]:
         if case.kind.test == "tolerance" and (count := _of_count(question, case)):
             changes[case] = count
-        elif case.kind.test == "Student's t":
-            tracked[case] = case.spec.unit, before.count_repeats[case], after.count_repeats[case]
+        elif case.kind.by_difference:
+            tracked.setdefault(case.kind, {})[case] = case.spec.unit, before.count_repeats[case], after.count_repeats[case]
         elif difference := measured.get(case):
             by_device.setdefault(case.device, {})[case] = difference
-    changes |= paired.of_values(tracked)
+    for of_kind, values in tracked.items():
+        changes |= paired.of_values(values, kind=of_kind)
     for of_device in by_device.values():
         changes |= paired.judge(of_device, margin=question.smallest, kind=kind)
     whole = {}

@@ -47,6 +47,9 @@ from tensorcopy.worker.processes import ReportProgress, ignore_progress
 # and beyond. The first halves the undecided cases up to 2^14, which take a third of the time
 WIDE, WIDE_LARGE = 0.011, 0.02
 EXACT = 0.5  # of a margin: half of an interval that decides a comparison
+# Launches that begin a comparison which is measured for one answer. With four, variances are known so badly that more than 5 % of families
+# of cases have a false alarm
+FIRST = 8
 UNDECIDED = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)  # what more launches can decide
 UNASKED = 2  # environments that are installed without a question: two releases to compare
 SIDE_GIGABYTES = 0.5  # of memory, of the process of a side with its fork

@@ -17,7 +17,7 @@ from tensorcopy.numbers import counted, extent, level, p_value, percent, quantit
 from tensorcopy.report.table import KEPT, Report, ReportColumn, ReportSection, common, data
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import JOINED, PAIRED, points
-from tensorcopy.results.kinds import COUNT, KINDS, TRACKED
+from tensorcopy.results.kinds import COUNT, KINDS
 from tensorcopy.results.launches import method_code
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import INSTRUCTIONS
@@ -269,7 +269,7 @@ def moved(rows: Collection[ComparedCase]) -> str:
                 continue
             of = "" if parts else f" of {counted(len(rows), 'case')}"
             unit = f" {of_kind[0].change.unit}" if text == COUNT.rises and not parts else ""
-            ratios = [] if kind is TRACKED else [change.size for change in changes]
+            ratios = [] if kind.by_difference else [change.size for change in changes]
             with_ = "with " if kind is COUNT else ""
             parts.append(f"{len(changes) or 'none'}{of} {with_}{text}{unit}{f' ({size_range(ratios)})' if ratios else ''}")
     return ", ".join(parts) if rows else "no case"
@@ -373,8 +373,8 @@ def evidence(comparison: Comparison, case: Case) -> Report:
 def statistics(comparison: Comparison, change: Change) -> list[str]:
     """Return the numbers behind a verdict."""
     sides = f"{quantity(change.before, change.unit)} → {quantity(change.after, change.unit)}"
-    lines = [f"  ratio {change.ratio:.4g} ({sides}), {size(change)}"] if change.ratio and change.kind is not TRACKED else []
-    if change.kind is TRACKED and change.counted:
+    lines = [f"  ratio {change.ratio:.4g} ({sides}), {size(change)}"] if change.ratio and not change.kind.by_difference else []
+    if change.kind.by_difference and change.counted:
         between = f", {level(change.level)} interval {interval(change)}" if change.difference else ""
         lines.append(f"  {sides}, {size(change)}{between}")
     if change.interval and change.p is not None and change.detectable is not None:

@@ -17,7 +17,7 @@ from tensorcopy.numbers import count, counted, duration, percent, quantity, sign
 from tensorcopy.report.comparison import KNOWN, SIGNS, code_of, noticed, words
 from tensorcopy.report.table import Report, ReportColumn, ReportSection, common
 from tensorcopy.results.cases import Case
-from tensorcopy.results.kinds import TRACKED, spread
+from tensorcopy.results.kinds import spread
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import SECONDS
 
@@ -176,7 +176,7 @@ def ends(change: ReleaseChange) -> str:
     """Return the ends of the changes of a group, or the interval of a single case."""
     steps = [*change.steps.values()]
     outer = (min(step.ratio for step in steps), max(step.ratio for step in steps)) if len(steps) > 1 else steps[0].interval
-    return signed_interval(outer) if outer and change.group.kind is not TRACKED else ""
+    return signed_interval(outer) if outer and not change.group.kind.by_difference else ""
 
 
 def median(change: ReleaseChange) -> str:
@@ -290,7 +290,7 @@ def of_case(history: CaseHistory, device: str) -> Report:
             ReportColumn(key="unit", value=lambda _: unit),
             ReportColumn(key="note", value=itemgetter("note")),
             cell("time" if timed else "value", "time"),
-            cell("from launch to launch" if case.kind is TRACKED else "±", "±"),
+            cell("from launch to launch" if case.kind.by_difference else "±", "±"),
             cell("", "bar", left=True),
             cell("change", "change"),
             cell("95 % interval", "interval"),

@@ -3,8 +3,9 @@
     results/epyc-2core/history.toml
     results/epyc-2core/20261125T091500-1a2b3c4d.json
 
-Its launches can be compared with each other, and with those of no other history. What was installed, and driver, governor and clocks, are
-recorded in each launch; they may differ, because what disturbs all sides of a launch cancels.
+Its launches can be compared with each other, as far as their suites have one version, and with those of no other history. What was
+installed, and driver, governor and clocks, are recorded in each launch; they may differ, because what disturbs all sides of a launch
+cancels.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The kinds of values: a time, an exact count, and a value that a suite tracks. A row has everything that differs between them.
-
-Nothing else asks which kind a value has.
-"""
+"""The kinds of values: a time, an exact count, and a value that a suite tracks. A row has what differs between them."""
 
 from __future__ import annotations
 
@@ -38,6 +35,11 @@ class Kind:
     size: Callable[[float, float, str], str]
     variation: Callable[[Sequence[float], str], str]
     interval: Callable[[Sequence[float], str], str] = lambda ends, unit: signed_interval(ends)
+
+    @property
+    def by_difference(self) -> bool:
+        """Whether a change is told as a difference, in the unit of the values, and not as a ratio."""
+        return self.test == "Student's t"
 
     def verdict(self, before: float, after: float) -> str:
         """Return the word for a change from one value to another."""

@@ -157,7 +157,7 @@ class ShownHistory:
                 "ratio": change.ratio if change and change.interval else None,
                 "low": low,
                 "high": high,
-                "difference": step.after - step.before if step and case.kind.name == "tracked" else None,
+                "difference": step.after - step.before if step and case.kind.by_difference else None,
                 "verdict": change.verdict.value if change else "",
                 "against": step.against if step else "",
                 "meaning": self.meaning(case, step) if step and case.spec.timed else "",

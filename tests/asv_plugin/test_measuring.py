@@ -164,7 +164,7 @@ def test_asv_continuous_compares_two_releases(checkout):
     """Four launches, up to sixteen of what is not exact enough for the factor; without one release its parent is the other."""
     for request in (asked("continuous", "v2.14.1", "v2.15.0"), asked("continuous", "v2.15.0")):
         assert versions(request) == NEWEST[-2:]
-        assert (request.launches, request.most, request.together, request.counts) == (4, 16, True, None)
+        assert (request.launches, request.most, request.together, request.counts) == (8, 16, True, None)
         assert request.half == pytest.approx(0.05)
         assert (request.again, request.folder) == (True, None)
     assert asked("continuous", "v2.15.0", "--factor", "1.02").half == pytest.approx(0.01)

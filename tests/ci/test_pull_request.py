@@ -113,7 +113,7 @@ def test_both_sides_take_turns_until_a_change_of_two_percent_is_decided(project,
     assert main(["ci", "pull-request", "--head", "work", "--device", "cuda", "--launches", "9"]) == 0
     (request,) = measured.requests
     assert [side.revision.commit for side in request.sides] == [base, head]
-    assert (request.launches, request.most, request.half, request.together, request.counts) == (4, 9, 0.01, True, None)
+    assert (request.launches, request.most, request.half, request.together, request.counts) == (8, 9, 0.01, True, None)
     assert (request.device, request.needs) == ("cuda", "cuda")
     assert request.folder == project / ".asv" / "revisions" / "results"
     assert summary(project).startswith("<!-- tensorcopy cuda -->\n### head ")

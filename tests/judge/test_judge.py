@@ -200,21 +200,26 @@ def test_the_kind_of_a_case(case, kind):
     assert comparisons.kind(launch_files.case(case)) == kind
 
 
-def test_a_kind_of_values_is_one_row(tmp_path, monkeypatch):
-    """A count that is better when there is more of it: its words, its test and how launches are combined."""
-    row = replace(kinds.COUNT, name="score", combine=max, falls="lower", rises="higher", stays="equal")
+@pytest.mark.parametrize(
+    ("base", "values", "combined"),
+    [(kinds.COUNT, ([3.0, 5.0], [7.0, 6.0]), (5.0, 7.0)), (kinds.TRACKED, ([3.0, 3.1, 3.0], [7.0, 7.1, 7.2]), (3.1, 7.2))],
+    ids=["an exact one", "one that varies"],
+)
+def test_a_kind_of_values_is_one_row(tmp_path, monkeypatch, base, values, combined):
+    """Its words, its test and how launches are combined."""
+    row = replace(base, name="score", combine=max, falls="fewer", rises="more", stays="equal")
     monkeypatch.setitem(kinds.KINDS, "score", row)
     of_kind = suite_specs.SuiteSpec.of_kind
     monkeypatch.setattr(
         suite_specs.SuiteSpec, "of_kind", property(lambda spec: row if spec.name == "mine.track_score" else of_kind.fget(spec))
     )
-    for release, values in (("2.14.1", [3.0, 5.0]), ("2.15.0", [7.0, 6.0])):
-        launch_files.write_counts(tmp_path, release, {"mine.track_score": values}, units={"mine.track_score": "points"})
+    for release, of_release in zip(("2.14.1", "2.15.0"), values):
+        launch_files.write_counts(tmp_path, release, {"mine.track_score": of_release}, units={"mine.track_score": "points"})
     results = launch_files.load(tmp_path, "2.14.1", "2.15.0")
     (change,) = comparisons.between(Question(*results)).changes.values()
-    assert (change.verdict.value, change.before, change.after, change.kind.name) == ("higher", 5.0, 7.0, "score")
+    assert (change.verdict.value, change.before, change.after, change.kind.name) == ("more", *combined, "score")
     (history,) = case_history.over(results).values()
-    assert [(step.index, step.before, step.after) for step in history.steps] == [(1, 5.0, 7.0)]
+    assert [(step.index, step.before, step.after) for step in history.steps] == [(1, *combined)]
     assert case_history.standing(history) is None
 
 

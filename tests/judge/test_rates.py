@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tensorcopy.cli.compare import LAUNCHES_NOW, MOST_LAUNCHES_NOW
+from tensorcopy.cli.compare import MOST_LAUNCHES_NOW
 from tensorcopy.judge import case_history, paired
 from tensorcopy.measure import run
+from tensorcopy.measure.run import FIRST
 from tensorcopy.releases import release_table
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Column, Difference, Effects
@@ -96,7 +97,7 @@ def measured_in_stages(chance, true, spreads):
         }
         return paired.judge(found)
 
-    count, wide = LAUNCHES_NOW, [*differences]
+    count, wide = FIRST, [*differences]
     while wide and count <= MOST_LAUNCHES_NOW:
         for case, size, spread in zip(differences, true, spreads):
             if case in wide:
@@ -119,7 +120,7 @@ def test_precision_decides_how_long_is_measured_and_alpha_stays_whole(spread, ta
     assert np.mean([any(change.changed for change in changes.values()) for changes, _ in families]) <= 0.05
     covered = [change.interval[0] <= 1 <= change.interval[1] for changes, _ in families for change in changes.values()]
     assert 0.93 <= np.mean(covered) <= 0.97
-    assert {count for _, counts in families for count in counts.values()} >= {LAUNCHES_NOW, 2 * LAUNCHES_NOW}
+    assert {count for _, counts in families for count in counts.values()} >= {FIRST, 2 * FIRST}
 
 
 def test_a_case_is_chosen_by_its_width_whatever_its_difference_is():

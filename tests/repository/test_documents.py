@@ -234,7 +234,7 @@ OF_MEASUREMENT = [
     (f"take {NUMBERS[launch.TURNS]} turns of a case", True),
     (f"`measure` takes {NUMBERS[measure.LAUNCHES]} launches", True),
     (f"exact than {100 * run.WIDE:g} % (half of the interval; {100 * run.WIDE_LARGE:g} % beyond 2²⁰ elements)", True),
-    (f"take {NUMBERS[pull_request.FIRST_LOOK]}, then twice as many", run.EXACT == 0.5),
+    (f"take {NUMBERS[run.FIRST]} launches, then twice as many", run.EXACT == 0.5),
     (f"torch {sides.REFERENCE}, is a side of every launch", True),
     (f"a ratio of {1 + paired.MARGIN:g} (+{100 * paired.MARGIN:g} %) or its inverse (−{100 - 100 / (1 + paired.MARGIN):.1f} %)", True),
     (f"so its margin is {100 * pull_request.OF_CODE:g} %", True),
