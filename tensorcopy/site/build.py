@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import msgspec
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
@@ -26,7 +25,6 @@ from tensorcopy.measure import git
 from tensorcopy.report import causes
 from tensorcopy.report.table import csv_text
 from tensorcopy.results import function_profiles, reader
-from tensorcopy.results.launches import Launch
 from tensorcopy.site import facts, views
 from tensorcopy.site.chart import SECONDS, spark
 from tensorcopy.site.facts import Site, slug, told
@@ -36,7 +34,7 @@ STATIC = Path(__file__).with_name("static")
 NAVIGATION = {"History": "history.html", "Compare": "compare/index.html", "Slower now": "regressions.html", "Data": "data.html"}
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # not allowed in HTML or XML
 OWN = "TENSORCOPY_OWN_HISTORY"  # the variable in which `dashboard` names the history of its machine
-FEED, BADGE, SCHEMA = "slowdowns.xml", "regressions.svg", "launch.schema.json"
+FEED, BADGE = "slowdowns.xml", "regressions.svg"
 CSV = ("torch", "value", "unit", "ratio", "low", "high", "verdict", "meaning", "detectable", "instructions", "launches", "failure")
 LETTER = 6.6  # width of a letter of the badge
 Problems = Sequence[TensorcopyError]
@@ -122,8 +120,7 @@ def files(content: Site, root: str = "") -> Iterator[tuple[str, str]]:
         document = {case.name: _of_json(history.cases[case].unit, of) for case, of in rows.items()}
         yield views.json_address(history, subject, device), json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
     yield FEED, templates.get_template("feed.xml").render(entries=[*entries(content)])
-    yield BADGE, templates.get_template("badge.svg").render(label="open regressions", message=open_message(content), letter=LETTER)
-    yield SCHEMA, json.dumps(msgspec.json.schema(Launch), indent=1, ensure_ascii=False) + "\n"
+    yield BADGE, templates.get_template("badge.svg").render(label="slower than before", message=open_message(content), letter=LETTER)
 
 
 def _html(templates: Environment, page: Page, root: str, translate: Callable[..., Markup]) -> str:
@@ -155,7 +152,7 @@ def environment(content: Site, navigation: Mapping[str, str], root: str) -> Envi
     made.filters.update(case_text=causes.case_text, calls=causes.calls)
     made.globals.update(campaign=content.campaign, site_name=content.campaign.name, day=content.day, devices=[*content.answering])
     made.globals.update(navigation=navigation, source=content.source, site=root, own=content.own, problems=content.problems)
-    made.globals.update(feed=FEED, badge=BADGE, schema=SCHEMA, version=__version__)
+    made.globals.update(feed=FEED, badge=BADGE, version=__version__)
     made.globals.update(counted=numbers.counted, spark=spark, cause_rows=causes.rows)
     return made
 
@@ -206,7 +203,7 @@ def open_message(content: Site) -> str:
     texts = []
     for device, history in content.answering.items():
         news = {facts.subject(each.cases[0].case) for each in history.open_methods(device) if each.is_news}
-        texts.append(f"{len(news)} on torch {history.newest(device).version} ({device})")
+        texts.append(f"{numbers.counted(len(news), 'method')} on torch {history.newest(device).version} ({device})")
     return ", ".join(texts) or "nothing measured yet"
 
 

@@ -183,14 +183,19 @@ class ShownHistory:
         lasting = [step for step in self.cases[of.case].steps if step.index > since and step.rises and not self.meaning(of.case, step)]
         return lasting[::-1] or ([of.step] if of.step else [])
 
+    def gained(self, cases: Iterable[Standing]) -> tuple[str, str]:
+        """Return the release whose gain some cases lost and the one at whose level they are back; "" where these are several."""
+        ends = [(each.history, each.history.before(each.step.index)) for each in cases if each.step]
+        gains, levels = {of.releases[index] for of, index in ends}, {of.releases[of.before(index)] for of, index in ends}
+        return gains.pop() if len(gains) == 1 else "", levels.pop() if len(levels) == 1 else ""
+
     def instructions_text(self, case: Case, step: Step) -> str:
         """Return how the instructions of a case changed with its time: "+2.4 % instructions", or the same with what that tells."""
         of_case = self.cases[case]
         ends = of_case.releases[of_case.before(step.index)], of_case.releases[step.index]
         text = instructions_text(of_case.count_ratio(*ends))
         if text == SAME:
-            is_small = abs(step.ratio - 1) <= MOST_BACK  # as layouts can do
-            return f"{SAME}: probably the layout of the binary" if is_small else f"{SAME}: the cause is elsewhere (memory, kernel)"
+            return f"{SAME}: {'probably the layout of the binary' if abs(step.ratio - 1) <= MOST_BACK else 'cause unknown'}"
         return f"instructions {text}" if text == NOT_COUNTED else text
 
     @cached_property

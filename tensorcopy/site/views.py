@@ -252,12 +252,16 @@ def _conditions(history: ShownHistory, device: str) -> str:
 def _open(device: str, history: ShownHistory) -> Values:
     """Return the open cases of a device by method and age, and the slowdowns that a later release took back."""
     methods = history.open_methods(device)
+    back, slower = ([of for each in methods if (each.since is OpenSince.BACK) is wanted for of in each.cases] for wanted in (True, False))
     standings = [each for case, each in history.standings.items() if case.device == device]
     return {
         **_place(history, device),
         "release": history.newest(device).version,
         "groups": {since: of for since in OpenSince if (of := [each for each in methods if each.since is since])},
-        "number": sum(len(each.cases) for each in methods if each.since is not OpenSince.BACK),
+        "slower": slower,
+        "methods": len({facts.subject(each.case) for each in slower}),
+        "back": back,
+        "gained": history.gained(back),
         "cases": len(standings),
         "compared": sum(each.history.is_compared for each in standings),
         "closed": _closed(history, device),
@@ -339,7 +343,7 @@ def _provenance(history: ShownHistory) -> Values:
     return {
         "history": history,
         "csv": f"data/{facts.slug(history.name)}.csv",
-        "provenance": {name: text for name, value in provenance.items() if (text := _text(value))},
+        "provenance": {name: text for name, value in provenance.items() if name != "threads" and (text := _text(value))},
         "releases": counted(len(history.releases), "torch release"),
         "devices": [(device, history.hardware(device), len(history.on(device)), history.day(device)) for device in history.devices],
     }

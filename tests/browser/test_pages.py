@@ -264,7 +264,7 @@ QUESTIONS = {  # by question: the page that answers it, one click away at most, 
     "does it waste GPU memory": ("index.html", "", r"Does a clone waste GPU memory\? Before \.cpu\(\), yes: 4 MiB more"),
     "how to add an operation": ("docs/index.html", r"[Yy]our own operation"),
     "how to measure a GPU": ("docs/index.html", r"[Oo]n a GPU"),
-    "the launches of a case": (CASE, r"Every launch as JSON"),
+    "the launches of a case": (CASE, r"All cases of this method as JSON"),
 }
 
 

@@ -105,7 +105,7 @@ def test_the_engine_does_not_know_what_it_measures():
 
 
 def test_one_module_of_the_site_imports_results_and_judge():
-    """`facts` has what pages show of them; `build` reads the folder, and writes the schema of its files."""
+    """`facts` has what pages show of them; `build` reads the folder."""
     importing = {
         module.split(".")[-1]: folders
         for module, path in MODULES.items()

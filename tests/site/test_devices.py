@@ -84,8 +84,8 @@ def test_a_planted_change_is_in_each_view_of_its_device_and_in_none_of_the_other
     assert [name for name in shown if NEW[device] not in said[name]] == []
     assert [name for name in ("regressions", "methods", "earlier comparison") if EARLIER[device] not in said[name]] == []
     assert [name for name, text in said.items() if NEW[other] in text or EARLIER[other] in text] == []
-    assert f"1 on torch {RELEASES[-1]} ({device})" not in files["regressions.svg"], "two methods are slower"
-    assert f"2 on torch {RELEASES[-1]} ({device})" in files["regressions.svg"]
+    assert f"1 method on torch {RELEASES[-1]} ({device})" not in files["regressions.svg"], "two methods are slower"
+    assert f"2 methods on torch {RELEASES[-1]} ({device})" in files["regressions.svg"]
 
 
 def test_a_comparison_counts_the_cases_of_a_device_alone(files):
@@ -142,5 +142,5 @@ def test_a_gpu_alone_says_nothing_of_a_cpu(tmp_path):
     assert "CPU" not in first.first("main").text
     assert not any(address.startswith("methods/cpu") for address in files)
     assert {str(each.attributes["data-part"]).partition(";")[0] for each in read(files["choose.html"]).all("section")} == {"CUDA"}
-    assert files["regressions.svg"].count("2 on torch 2.15.0 (cuda)") == 2
+    assert files["regressions.svg"].count("2 methods on torch 2.15.0 (cuda)") == 2
     assert "(cpu)" not in files["regressions.svg"]

@@ -175,7 +175,8 @@ def of_cases(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
         address = history.page_of(subject, device)
         page = read(files[address]).first("main")
         folds = {each.first("div").attributes.get("id"): each for each in page.all("details")}
-        (link,) = {each.attributes["href"] for fold in folds.values() for each in fold.all("a") if each.text == "Every launch as JSON"}
+        links = [each for fold in folds.values() for each in fold.all("a") if each.text == "All cases of this method as JSON"]
+        (link,) = {each.attributes["href"] for each in links}
         document = {name: rows_of(of_case) for name, of_case in json.loads(files[target(address, link)[0]]).items()}
         for case in [each for each in history.shown if facts.subject(each) == subject and each.device == device]:
             judge, fold, place = Judge(history, case), folds[history.anchor(case)], f"{history.name} {case.name}"
@@ -214,7 +215,7 @@ def of_summary(judge: Judge, fold: Element) -> Iterator[str]:
     shown = {}
     for item in [each for each in fold.first("div").all("li") if each.all("b")]:
         shown[re.search(r"with ([\d.]+?)[,;]", item.text)[1]] = item.first("b").text
-        if ("the last slowdown that stays" in item.text) != (largest.get([*shown][-1]) is since is not None):
+        if ("the last slowdown that remains" in item.text) != (largest.get([*shown][-1]) is since is not None):
             yield f"since {item.text}"
     if [*largest] and sorted(largest) != sorted(shown):
         yield f"largest {shown}"
@@ -438,13 +439,14 @@ def of_open_cases(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
                 yield f"{address} was {row['time then'].text}"
             step = judges[address].slowdown
             since = standing.history.releases[step.index] if step else "crept up"
-            if not is_time(row["time now"].text, standing.times[1]) or row["slower since"].text != since:
-                yield f"{address} is {row['time now'].text} since {row['slower since'].text}"
+            if not is_time(row["time now"].text, standing.times[1]) or row["last slowdown"].text != since:
+                yield f"{address} is {row['time now'].text} since {row['last slowdown'].text}"
         by_since = {since: {facts.subject(judge.case) for judge in expected.values() if judge.since is since} for since in OpenSince}
         news = {facts.subject(judge.case) for judge in expected.values() if not judge.standing.accepted}
         counted = set().union(*(by_since[since] & news for since in OpenSince if since is not OpenSince.BACK))
         newest = history.newest(device).version
-        if files["regressions.svg"].count(f"{len(counted)} on torch {newest} ({device})") != 2:  # its label, and what is seen
+        message = f"{len(counted)} method{'s' * (len(counted) != 1)} on torch {newest} ({device})"
+        if files["regressions.svg"].count(message) != 2:  # its label, and what is seen
             yield f"{device}: badge"
         new = by_since[OpenSince.NEW]
         title = next((title for title in entries if title.startswith(f"torch {newest} on {device}: {len(new)} ")), None)
@@ -463,7 +465,7 @@ def of_open_method(history, device, since, judges, row) -> Iterator[str]:
         yield cost.text
     later = [step for step in worst.of_case.steps if step.index > worst.standing.best and step.rises and not worst.meaning(step)]
     expected = {worst.of_case.releases[step.index]: step for step in later or filter(None, [worst.slowdown])}
-    text = row["slowdowns since then that stay"].text
+    text = row["slowdowns that remain"].text
     shown = dict(re.findall(r"(\+[\d.]+ %) with ([\d.]+);", text))
     if sorted(shown.values()) != sorted(expected) or ("crept up" in text) != (not expected):
         yield text
@@ -522,7 +524,7 @@ SPOILED = {  # a file, what is replaced there first, and by what: a number, a ve
     "comparisons": ("compare/index.html", r"▲ \d", "▲ 9"),
     "cost": ("regressions.html", r"<td>\+\d+\.", "<td>+99."),
     "since": ("regressions.html", r"<td>2\.12\.1</td></tr>", "<td>2.13.0</td></tr>"),
-    "badge": ("regressions.svg", r"\d on torch", "9 on torch"),
+    "badge": ("regressions.svg", r"\d (methods?) on torch", r"9 \1 on torch"),
     "feed": ("slowdowns.xml", r"cpu: \d method", "cpu: 7 method"),
 }
 
