@@ -24,7 +24,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import methods
 from tensorcopy.judge.methods import AS_FAST_WITHIN, Ratio, Word
 from tensorcopy.judge.paired import FEWEST
-from tensorcopy.numbers import count, counted, extent, two_digits
+from tensorcopy.numbers import count, extent, two_digits
 from tensorcopy.results.cases import DEFAULTS, ITEMSIZE, Case, baseline_case
 from tensorcopy.results.effects import ALONE
 from tensorcopy.results.launches import method_code
@@ -339,8 +339,8 @@ def _why_usual(against: Mapping[str, Ratio], tempting: Sequence[MatchingMethod])
         verb, times = "is" if against[row.method].word is Word.FASTER else "may be", two_digits(1 / against[row.method].ratio)
         return f"`{row.code}` {verb} {times} × as fast, but {row.more[0]}. This form is safe everywhere."
     if unknown := words.count(Word.NOT_TOLD_APART):
-        none, some = "None of {} can", "Some of the {} cannot"
-        others = (none if unknown == len(words) else some).format(counted(len(words), "other method"))
+        some, none = f"Some of the {len(words)} other methods cannot", f"None of {len(words)} other methods can"
+        others = some if unknown < len(words) else none if unknown > 1 else "The other method cannot"
         return f"The usual form. {others} be told apart from it."
     return f"{'The fastest' if {*words} == {Word.SLOWER} else 'As fast as the fastest'} of {len(against) + 1} methods."
 

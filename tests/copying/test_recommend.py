@@ -87,7 +87,7 @@ def test_a_significant_difference_is_needed():
     made = table(of_size(detach_clone=1200, b=1000), noise=(0.6, 1.5, 1.0, 1.3, 0.8, 1.1))
     (column,) = made.columns
     assert (column.recommended, column.cells["b"].against.word) == ("detach_clone", Word.NOT_TOLD_APART)
-    assert column.why == "The usual form. None of 1 other method can be told apart from it."
+    assert column.why == "The usual form. The other method cannot be told apart from it."
     assert made.notes[-1].startswith("From 6 launches, a method is called slower 9 times in 10 only if it takes about ")
 
 
@@ -145,8 +145,10 @@ def test_what_may_be_faster_at_several_sizes_is_told_with_its_caveat():
 
 def test_the_usual_form_says_how_many_others_cannot_be_told_apart():
     """Some, none; and a single size is no plural."""
-    made = table({("detach_clone", 1): 1000, ("b", 1): 3000, ("c", 1): 1100}, noise=(0.8, 1.2, 1.0))
+    made = table({("detach_clone", 1): 1000, ("b", 1): 6000, ("c", 1): 1020}, noise=(0.8, 1.2, 1.0))
     assert made.columns[0].why == "The usual form. Some of the 2 other methods cannot be told apart from it."
+    alone = table({("detach_clone", 1): 1000, ("c", 1): 1020}, noise=(0.8, 1.2, 1.0))
+    assert alone.columns[0].why == "The usual form. The other method cannot be told apart from it."
     assert [recommend.elements(each) for each in ("2⁰", "2⁰–2⁴", "2⁷")] == ["1 element", "2⁰–2⁴ elements", "2⁷ elements"]
 
 
