@@ -24,7 +24,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import methods
 from tensorcopy.judge.methods import AS_FAST_WITHIN, Ratio, Word
 from tensorcopy.judge.paired import FEWEST
-from tensorcopy.numbers import count, counted, extent, two_digits
+from tensorcopy.numbers import count, extent, two_digits
 from tensorcopy.results.cases import DEFAULTS, ITEMSIZE, Case, baseline_case
 from tensorcopy.results.effects import ALONE
 from tensorcopy.results.launches import method_code
@@ -288,7 +288,7 @@ def _columns(rows: Rows, form: str, sizes: Sequence[Timed], *, has_baseline: boo
         first = recommended.get(numel) or recommended.get(nearest, form)
         of_first = against[numel] if first == form and numel in against else methods.ratios(launches[numel], first)
         if numel not in recommended:
-            where = f"at {count(nearest)} elements" if nearest else "the usual form"
+            where = f"at {elements(count(nearest))}" if nearest else "the usual form"
             why = f"Not enough measurements at this size. Recommended as {where}."
         elif first != form:
             why = f"{two_digits(1 / against[numel][first].ratio)} × as fast as `{rows[form].code}`, the usual form."
@@ -339,8 +339,9 @@ def _why_usual(against: Mapping[str, Ratio], tempting: Sequence[MatchingMethod])
         verb, times = "is" if against[row.method].word is Word.FASTER else "may be", two_digits(1 / against[row.method].ratio)
         return f"`{row.code}` {verb} {times} × as fast, but {row.more[0]}. This form is safe everywhere."
     if unknown := words.count(Word.NOT_TOLD_APART):
-        others = f"{'None' if unknown == len(words) else 'Not all'} of {counted(len(words), 'other method')}"
-        return f"The usual form. {others} can be told apart from it."
+        some, none = f"Some of the {len(words)} other methods cannot", f"None of {len(words)} other methods can"
+        others = some if unknown < len(words) else none if unknown > 1 else "The other method cannot"
+        return f"The usual form. {others} be told apart from it."
     return f"{'The fastest' if {*words} == {Word.SLOWER} else 'As fast as the fastest'} of {len(against) + 1} methods."
 
 
@@ -353,7 +354,7 @@ def _notes(request: CopyRequest, measured: CopyRequest, ordered: Sequence[Matchi
     if each := [(ratios[numel][name], rows[name]) for name, numels in tempting.items() for numel in numels]:
         best, row = min(each, key=lambda pair: (pair[0].word is not Word.FASTER, pair[0].ratio))
         largest, verb = max(tempting[row.method]), "is" if best.word is Word.FASTER else "may be"
-        to = f" up to {count(largest)} elements" if largest < columns[-1].numel else ""
+        to = f" up to {elements(count(largest))}" if largest < columns[-1].numel else ""
         yield f"`{row.code}` {verb} up to {two_digits(1 / best.ratio)} × as fast{to}, but {row.more[0]}."
     if (measured.dtype, measured.layout) != (request.dtype, request.layout):
         yield f"Timed with {measured.dtype}, {measured.layout} only."
@@ -395,6 +396,49 @@ def answer(evidence: Evidence, request: CopyRequest, numel: int = NUMEL) -> Answ
     if column := of_request.nearest(numel):
         return Answer(of_request.row(column.recommended).code, column.why, column.numel, of_request, column)
     return Answer(of_request.code, of_request.why, numel, of_request, None)
+
+
+def others(of: Table) -> dict[str, Table]:
+    """Return the tables of the same request for each other dtype and layout that was timed, by these: "float32, transposed"."""
+    tensors = dict.fromkeys((each.dtype, each.layout) for each in of.evidence.timed)
+    made = [table(of.evidence, replace(of.request, dtype=dtype, layout=layout)) for dtype, layout in tensors]
+    timed = [each for each in made if each.timed == each.request and each.request != of.request and each.columns]
+    return {f"{each.request.dtype}, {each.request.layout}": each for each in timed}
+
+
+def elsewhere(of: Table) -> dict[str, list[CopyRequest]]:
+    """Return by code what takes less time than the recommended method where x has another layout, with the requests where it does.
+
+    There the recommended method takes longer by what matters. Of the methods without further caveats that are the fastest at all sizes, it
+    is the first of this table. Layouts are timed without grad.
+    """
+    found = dict[str, list[CopyRequest]]()
+    plain = replace(of, request=replace(of.request, requires_grad=False, keeps_graph=None))
+    for other in others(plain).values() if of.rows else ():
+        first = of.rows[0]
+        ratios = [cell.against for column in other.columns if (cell := column.cells.get(first.method)) and cell.against]
+        is_slower = any(each.word is Word.SLOWER and each.ratio >= AS_FAST_WITHIN for each in ratios)
+        if is_slower and other.request.layout != of.request.layout:
+            able = [row for row in of.rows if not {*row.caveats} - {*first.caveats} and compared(other, row.method) in ("", "as fast")]
+            for row in able[:1]:
+                found.setdefault(row.code, []).append(other.request)
+    return found
+
+
+def compared(of: Table, method: str) -> str:
+    """Return in words how a method compares with the recommended one over the sizes: "slower" where it is at any.
+
+    "" where it is recommended itself at all at which it was timed.
+    """
+    having = [column for column in of.columns if method in column.cells]
+    if having and all(column.recommended == method for column in having):
+        return ""
+    words = {against.word for column in having if (against := column.cells[method].against)} - {Word.TOO_FEW_LAUNCHES}
+    if not words:
+        return Word.TOO_FEW_LAUNCHES.value if having else "not timed"
+    if words <= {Word.AS_FAST, Word.FASTER}:
+        return "at least as fast" if Word.FASTER in words else Word.AS_FAST.value
+    return Word.SLOWER.value if Word.SLOWER in words else "cannot be told apart"
 
 
 def matches(row: Mapping[str, Any], request: CopyRequest) -> bool:
@@ -439,6 +483,11 @@ def _row(name: str, row: Mapping[str, Any], request: CopyRequest, *, is_copying:
             f"warns once x requires grad: {with_grad['warns']}": with_grad["warns"] and not outcome["warns"],
         }
     return MatchingMethod(name, method_code(row, request.device), tuple(sentence for sentence, holds in caveats.items() if holds))
+
+
+def elements(sizes: str) -> str:
+    """Return sizes with what they count: "2⁰–2¹⁴ elements", "1 element"."""
+    return "1 element" if sizes == count(1) else f"{sizes} elements"
 
 
 def _instead(request: CopyRequest) -> str:

@@ -1,10 +1,11 @@
 """What the first page, the chooser and the methods' pages say of methods is what `recommend.table` says, on each device."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from math import log
+from pathlib import Path
 
 import pytest
 
@@ -87,7 +88,9 @@ def of_table(of: Table, element: Element) -> Iterator[str]:
             elif against.word in CHANGED:
                 is_right = word.startswith(f"{against.word.value} ×") and says(word.replace("–", " "), against.interval)
             elif against.word is Word.NOT_TOLD_APART:
-                is_right = word.startswith("not told apart only a factor of") and says(word, [against.seen])
+                is_right = word == "not told apart undecided: too few launches"
+                if against.seen <= 3:
+                    is_right = word.startswith("not told apart only a factor of") and says(word, [against.seen])
             else:
                 is_right = word == against.word.value
             if not is_right:
@@ -162,11 +165,18 @@ def of_answer(table: Table, row: Element) -> Iterator[str]:
                 ends = sorted({float(f"{ratio:.2g}") for ratio in (min(large.values()), max(large.values()))})
                 is_right = told.startswith("takes ") and says(told.partition(" × ")[0], ends)
                 names = [count(column.numel) for column in table.columns]
-                runs = [[*map(names.index, run.split("–"))] for run in re.search(r"for (\S.*?) elements", told)[1].split(", ")]
-                sizes = [name for run in runs for name in names[run[0] : run[-1] + 1]]
-                is_right &= sizes == [*map(count, sorted(large))]
+                notably, _, barely = told.removesuffix(", and warns").partition(", and less than 1.1 × for ")
+                for text_of, numels in ((re.search(r"for (\S.*?) elements", notably)[1], {*large}), (barely, {*slower} - {*large})):
+                    runs = [[*map(names.index, run.split("–"))] for run in text_of.split(", ") if run]
+                    sizes = [name for run in runs for name in names[run[0] : run[-1] + 1]]
+                    is_right &= sizes == [*map(count, sorted(numels))]
+            elif not words:
+                is_timed = any(other.method in column.cells for column in table.columns)
+                is_right = told.startswith("too few launches" if is_timed else "not timed")
+            elif Word.NOT_TOLD_APART in words:
+                is_right = told.startswith("cannot be told apart")
             else:
-                is_right = told.startswith("as fast" if words == {Word.AS_FAST} else "cannot be told apart")
+                is_right = told.startswith("at least as fast" if Word.FASTER in words else "as fast")
             if not is_right or ("and warns" in told) != any(each.startswith("warns") for each in other.caveats):
                 yield f"{other.code} {told}"
 
@@ -286,6 +296,74 @@ def test_a_smaller_time_beside_the_recommended_one_is_explained(world_files):
     first = read(world_files["index.html"])
     assert "Faster than the recommended method, but doing something else (see “all methods”): x.clone()" in first.by_id("cpu").text
     assert "they cannot be told apart from it" not in first.by_id("cuda").text
+
+
+LAUNCHES = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5]  # µs of six launches
+SMALLER = {  # by what a method with a smaller time is to the recommended one: the launches' microseconds of it, and what both pages say
+    "cannot be told apart": ([1.5, 0.6, 1.4, 0.7, 1.3, 0.8], ("they cannot be told apart from it: torch.tensor(x).",) * 2),
+    "too few launches": ([0.9, 1.0, None, None, None, None], ("a size with too few launches to tell: torch.tensor(x).", "")),
+    "slower": (
+        [1.11, 1.221, 1.332, None, None, None],
+        ("At some size these are slower although their time is smaller: torch.tensor(x).",) * 2,
+    ),
+    "at least as fast": (
+        [0.9, 0.99, 1.08, 1.17, 1.26, 1.35],
+        ("doing something else (see “all methods”): torch.tensor(x).", "below their names: "),
+    ),
+}
+
+
+def write_smaller(folder: Path, times: Sequence[float | None]) -> None:
+    """Write launches of the recommended method, and of one with these microseconds."""
+    cases = {
+        f"{world.GRAD} {name} 1 True": dict.fromkeys(world.RELEASES[-2:], of)
+        for name, of in (("detach_clone", LAUNCHES), ("tensor", times))
+    }
+    launch_files.write(folder, cases)
+    launch_files.write_counts(folder, "2.15.0", {}, methods=world.methods("cpu"))
+
+
+def write_layouts(folder: Path) -> None:
+    """Write launches with which a method that keeps no strides takes longer for two layouts."""
+    names = "detach_numpy_copy", "detach_clone_numpy", "numpy_force"
+    by_layout = {"transposed": (9.0, 2.0, 1.0), "channels_last": (3.0, 2.0, 1.0), "strided": (2.1, 2.0, 1.0)}
+    times = {f"conversions.BySize.time_conversion {name} 128": world.times(t, t) for name, t in zip(names, (1.0, 2.0, 3.0))}
+    for layout, of in by_layout.items():
+        times |= {f"conversions.ByLayout.time_conversion {name} 128 {layout}": world.times(t, t) for name, t in zip(names, of)}
+    launch_files.write(folder, times, noise=0.002)
+    rows = world.methods("cpu")
+    for kind in ("plain", "with_grad"):
+        rows["detach_numpy_copy"]["observed"]["cpu"][kind] |= {"layout": "contiguous"}
+        rows["numpy_force"]["observed"]["cpu"][kind] |= {"shares_storage": False, "warns": world.WARNING}
+    launch_files.write_counts(folder, "2.15.0", {}, methods=rows)
+
+
+@pytest.mark.parametrize(("word", "times", "notes"), [(word, *of) for word, of in SMALLER.items()], ids=SMALLER)
+def test_why_a_method_with_a_smaller_time_is_not_recommended(tmp_path, word, times, notes):
+    """One sentence on the first page, and one in the chooser; the ratio is of the launches that have both."""
+    write_smaller(tmp_path, times)
+    files = world.files_of(tmp_path)
+    first, (choice, *_) = read(files["index.html"]), [each for each in read(files["choose.html"]).all("section") if "out of" in each.text]
+    sentences = [note for note, _ in (of for _, of in SMALLER.values())]
+    assert [each for each in sentences if each in first.by_id("cpu").text] == [notes[0]]
+    assert notes[1] in choice.text
+    assert ("Compare methods by the ratio" in choice.text) == (word == "slower")
+    answer = first.first("table.answers tr").text
+    assert f"torch.tensor(x): {'takes 1.1 × as long for 1 element' if word == 'slower' else word}, and warns." in answer
+
+
+def test_an_answer_says_which_method_takes_less_time_for_another_layout(tmp_path):
+    """With a link to its times; the method's page says so too. Not where a few percent are at stake, nor of a method with a caveat."""
+    write_layouts(tmp_path)
+    files = world.files_of(tmp_path)
+    (answer,) = (row for row in read(files["index.html"]).all("table.answers tr") if "ndarray" in row.text)
+    sentence = "a contiguous x; for a transposed or channels_last one, x.detach().clone().numpy() takes less time."
+    assert f"For {sentence}" in answer.text
+    (link,) = (each for each in answer.all("a") if "transposed" in each.text)
+    address, _, anchor = str(link.attributes["href"]).partition("#")
+    assert (address, read(files[address]).by_id(anchor).text) == ("choose.html", "float32, transposed")
+    assert f"It is recommended for {sentence}" in [item.text for item in read(files["methods/cpu/detach_numpy_copy.html"]).all("li")]
+    assert "takes less time" not in read(files["methods/cpu/detach_clone_numpy.html"]).text
 
 
 def test_the_memory_of_a_clone_is_that_with_the_newest_release(world_files):

@@ -12,6 +12,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.site import build, facts
 from tests import launch_files
 from tests.conftest import ROOT
+from tests.copying import test_pages
 from tests.site import world
 from tests.site.reading import Element, read, target
 
@@ -171,10 +172,13 @@ def test_every_translation_is_used(world_folder, tmp_path, used):
     alike = {f"{world.COPY} {name} 128": world.times(1.0, 1.0) for name in ("detach_clone", "clone_detach")}
     with_grad = {f"{world.GRAD} {name} 128 True": world.times(t, t) for name, t in (("detach_clone", 1.0), ("clone_detach", 1.5))}
     launch_files.write(tmp_path / "alike", {**alike, **with_grad}, noise=0.001)
+    test_pages.write_layouts(tmp_path / "layouts")
+    for word, (of, _) in test_pages.SMALLER.items():
+        test_pages.write_smaller(tmp_path / word, of)
     for name in ("few", "back", "alike"):
         launch_files.write_counts(tmp_path / name, "2.15.0", {}, methods=world.methods("cpu"))
     shown = [(folder, {"own": "vm"}), (folder, {"own": "box", "problems": [problem]})]
-    for results, options in (*shown, *((tmp_path / name, {}) for name in ("few", "back", "alike", "none"))):
+    for results, options in (*shown, *((tmp_path / name, {}) for name in ("few", "back", "alike", "none", "layouts", *test_pages.SMALLER))):
         world.files_of(results, docs=build.documents(ROOT), **options)
     known = files.read_toml(ROOT / "tensorcopy" / "copying" / "pages" / "ja.toml").keys()
     assert known - used == set()

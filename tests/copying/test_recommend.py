@@ -87,7 +87,7 @@ def test_a_significant_difference_is_needed():
     made = table(of_size(detach_clone=1200, b=1000), noise=(0.6, 1.5, 1.0, 1.3, 0.8, 1.1))
     (column,) = made.columns
     assert (column.recommended, column.cells["b"].against.word) == ("detach_clone", Word.NOT_TOLD_APART)
-    assert column.why == "The usual form. None of 1 other method can be told apart from it."
+    assert column.why == "The usual form. The other method cannot be told apart from it."
     assert made.notes[-1].startswith("From 6 launches, a method is called slower 9 times in 10 only if it takes about ")
 
 
@@ -141,6 +141,37 @@ def test_what_may_be_faster_at_several_sizes_is_told_with_its_caveat():
     by_chance = recommend.table(msgspec.structs.replace(made.evidence, timed=made.evidence.timed[1:]), request)
     assert by_chance.columns[0].why == "The usual form. None of 2 other methods can be told apart from it."
     assert [note.partition(" ")[0] for note in by_chance.notes] == ["Timed", "From"]
+
+
+def test_the_usual_form_says_how_many_others_cannot_be_told_apart():
+    """Some, none; and a single size is no plural."""
+    made = table({("detach_clone", 1): 1000, ("b", 1): 6000, ("c", 1): 1020}, noise=(0.8, 1.2, 1.0))
+    assert made.columns[0].why == "The usual form. Some of the 2 other methods cannot be told apart from it."
+    alone = table({("detach_clone", 1): 1000, ("c", 1): 1020}, noise=(0.8, 1.2, 1.0))
+    assert alone.columns[0].why == "The usual form. The other method cannot be told apart from it."
+    assert [recommend.elements(each) for each in ("2⁰", "2⁰–2⁴", "2⁷")] == ["1 element", "2⁰–2⁴ elements", "2⁷ elements"]
+
+
+COMPARED = {  # the words of a method at each size, None without a launch that has both
+    "slower": (Word.AS_FAST, Word.NOT_TOLD_APART, Word.FASTER, Word.SLOWER),
+    "cannot be told apart": (Word.AS_FAST, Word.FASTER, Word.NOT_TOLD_APART),
+    "at least as fast": (Word.AS_FAST, Word.FASTER, Word.TOO_FEW_LAUNCHES),
+    "as fast": (Word.AS_FAST, Word.TOO_FEW_LAUNCHES, None),
+    "too few launches": (Word.TOO_FEW_LAUNCHES, None),
+    "not timed": (),
+}
+
+
+@pytest.mark.parametrize(("words", "expected"), [(words, expected) for expected, words in COMPARED.items()], ids=COMPARED)
+def test_a_method_is_compared_over_the_sizes_in_one_word(words, expected):
+    against = [word and recommend.Ratio(word, 1.0, None, None, 6) for word in words]
+    columns = [recommend.SizeColumn(2**n, "a", "", {"b": recommend.Cell(1e-6, None, each)}) for n, each in enumerate(against)]
+    made = replace(table(of_size(detach_clone=1000)), columns=(*columns, recommend.SizeColumn(2**20, "a", "", {})))
+    assert recommend.compared(made, "b") == expected
+
+
+def test_a_method_that_is_recommended_at_every_size_is_compared_with_none():
+    assert recommend.compared(table({("detach_clone", 16): 1000, ("b", 16): 2000}), "detach_clone") == ""
 
 
 def test_no_method_without_a_time_is_recommended_over_one_that_has_it():

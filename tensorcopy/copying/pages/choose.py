@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 
 from tensorcopy.copying import recommend
 from tensorcopy.copying.recommend import CopyRequest, Table
 from tensorcopy.judge.methods import Word
 from tensorcopy.numbers import count
+from tensorcopy.results.cases import DEFAULTS
 from tensorcopy.site.facts import Site
 from tensorcopy.site.views import Page, Values
 
@@ -26,9 +26,6 @@ def page(site: Site, tables: Mapping[str, Tables]) -> Page:
 def _requests(tables: Tables) -> Iterator[Values]:
     """Yield each request on a device with its table, and one for each other dtype and layout that was timed."""
     for request, table in tables.items():
-        tensors = dict.fromkeys((each.dtype, each.layout) for each in table.evidence.timed)
-        others = [recommend.table(table.evidence, replace(request, dtype=dtype, layout=layout)) for dtype, layout in tensors]
-        timed = [other for other in others if other.timed == other.request and other.request != request and other.columns]
         yield {
             "part": "; ".join([request.device.upper(), *_asked(request)]),
             "anchor": anchor(request),
@@ -38,13 +35,14 @@ def _requests(tables: Tables) -> Iterator[Values]:
             "table": table,
             "reasons": _by_reason(table),
             "smaller": smaller([table]),
-            "others": {f"{other.request.dtype}, {other.request.layout}": other for other in timed},
+            "others": {tensor: (anchor(other.request), other) for tensor, other in recommend.others(table).items()},
         }
 
 
 def anchor(request: CopyRequest) -> str:
     """Return the anchor of the table of a request."""
-    return "-".join([request.device, *("".join(filter(str.isalnum, word)) for word in _asked(request))])
+    tensor = [value for name, value in (("dtype", request.dtype), ("layout", request.layout)) if value != DEFAULTS[name]]
+    return "-".join([request.device, *("".join(filter(str.isalnum, word)) for word in _asked(request)), *tensor])
 
 
 def _asked(request: CopyRequest) -> list[str]:
@@ -59,18 +57,18 @@ def _by_reason(table: Table) -> list[tuple[str, str]]:
     sizes: dict[str, list[str]] = {}
     for column in table.columns:
         sizes.setdefault(column.why, []).append(count(column.numel))
-    return [(", ".join(of), why) for why, of in sizes.items()]
+    return [(recommend.elements(", ".join(of)), why) for why, of in sizes.items()]
 
 
 def smaller(tables: Sequence[Table]) -> dict[str, list[str]]:
-    """Return the code of methods with a smaller time than the recommended one, that are no better: why, "unclear" or "other"."""
-    found: dict[str, dict[str, None]] = {"unclear": {}, "other": {}}
+    """Return the code of methods with a smaller time than the recommended one, that are no better, by the word of their ratios."""
+    found: dict[str, dict[str, None]] = {word.name.lower(): {} for word in Word}
     for table in tables:
         for column in table.columns:
             least = column.cells[column.recommended].seconds if column.recommended in column.cells else 0.0
             for name, cell in column.cells.items():
-                if cell.seconds < least and cell.against and cell.against.word is not Word.AS_FAST:
-                    found["other" if cell.against.word is Word.FASTER else "unclear"][table.row(name).code] = None
+                if cell.seconds < least and cell.against:
+                    found[cell.against.word.name.lower()][table.row(name).code] = None
     return {why: [*codes] for why, codes in found.items()}
 
 

@@ -10,7 +10,7 @@ from tensorcopy.copying import memory, recommend
 from tensorcopy.copying.pages import choose
 from tensorcopy.copying.pages.choose import Tables
 from tensorcopy.copying.recommend import Evidence, Table
-from tensorcopy.judge.methods import AS_FAST_WITHIN, Ratio, Word
+from tensorcopy.judge.methods import AS_FAST_WITHIN, Word
 from tensorcopy.numbers import count, duration, extent, two_digits
 from tensorcopy.numbers import size as bytes_text
 from tensorcopy.site import facts, views
@@ -42,7 +42,7 @@ def _answers(site: Site, history: ShownHistory, device: str, tables: Mapping[str
     asked = {to: recommend.common_request(to, device) for to in ("tensor", "ndarray")}
     wishes = {
         "a tensor of its own": asked["tensor"],
-        "… that gradients reach": replace(asked["tensor"], keeps_graph=True),
+        "a tensor through which gradients flow": replace(asked["tensor"], keeps_graph=True),
         "an ndarray of its own": asked["ndarray"],
     }
     answered = {wish: of_device[request] for wish, request in wishes.items() if of_device[request].rows}
@@ -51,7 +51,7 @@ def _answers(site: Site, history: ShownHistory, device: str, tables: Mapping[str
     plain = {to: of_device[replace(request, keeps_graph=None, requires_grad=False)] for to, request in asked.items()}
     by_grad = {True: [of_device[request] for request in asked.values()], False: [*plain.values()]}
     timed = {grad: of for grad, of in by_grad.items() if any(table.columns and table.timed.requires_grad is grad for table in of)}
-    kept = answered.get("… that gradients reach")
+    kept = answered.get("a tensor through which gradients flow")
     shown = [(grad, _times(history, device, grad, of, kept)) for grad, of in timed.items()]
     codes = {history.code(case) for _, grids in shown for grid in grids for case, _ in grid.rows}
     return {
@@ -77,8 +77,9 @@ def _answer(wish: str, table: Table, plain: Table, own: Evidence | None) -> Valu
     return {
         "wish": wish,
         "code": row.code,
-        "choose": choose.anchor(table.request),
         "observed": observed,
+        "elsewhere": recommend.elsewhere(table),
+        "anchor": choose.anchor,
         "table": table,
         "costs": [
             (duration(column.cells[row.method].seconds), count(column.numel), bytes_text(column.numel * FLOAT32))
@@ -100,30 +101,22 @@ def _answer(wish: str, table: Table, plain: Table, own: Evidence | None) -> Valu
 
 def _compared(table: Table, plain: Table, method: str) -> Values:
     """Return how a method's time compares with the recommended one's over the sizes, what it warns of, and how it does without grad."""
-    ratios = _of_method(table, method)
+    ratios = {column.numel: cell.against for column in table.columns if (cell := column.cells.get(method)) and cell.against}
     slower = {numel: each.ratio for numel, each in ratios.items() if each.word is Word.SLOWER}
+    measured = [column.numel for column in table.columns]
     notably = {numel: each for numel, each in slower.items() if each >= AS_FAST_WITHIN} or slower
     caveats = table.row(method).caveats
     is_alike = plain.rows[:1] and plain.rows[0].method == table.rows[0].method
     return {
         "code": table.row(method).code,
-        "kind": "slower" if slower else "as fast" if _is_as_fast(ratios) else "not told apart",
+        "kind": recommend.compared(table, method),
         "ratio": " to ".join(dict.fromkeys(f"{ratio:.2g}" for ratio in (min(notably.values()), max(notably.values())))) if slower else "",
-        "sizes": choose.sizes_text([*notably], [column.numel for column in table.columns]),
+        "sizes": choose.sizes_text([*notably], measured),
+        "barely": choose.sizes_text([*slower.keys() - notably.keys()], measured),
         "warns": any(caveat.startswith("warns: ") for caveat in caveats),
         "caveat": next((caveat for caveat in caveats if caveat.startswith("shares")), ""),
-        "as_fast_without": bool(slower and is_alike and _is_as_fast(_of_method(plain, method))),
+        "as_fast_without": bool(slower and is_alike and recommend.compared(plain, method) == "as fast"),
     }
-
-
-def _of_method(table: Table, method: str) -> dict[int, Ratio]:
-    """Return how a method compares with the recommended one, by size."""
-    return {column.numel: against for column in table.columns if (cell := column.cells.get(method)) and (against := cell.against)}
-
-
-def _is_as_fast(ratios: Mapping[int, Ratio]) -> bool:
-    """Return whether a method is as fast wherever that can be judged."""
-    return {each.word for each in ratios.values()} - {Word.TOO_FEW_LAUNCHES} == {Word.AS_FAST}
 
 
 def _cannot(tables: Iterable[Table]) -> Values:

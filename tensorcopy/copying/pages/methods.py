@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from tensorcopy.copying import memory
+from tensorcopy.copying import memory, recommend
 from tensorcopy.copying.drawings import draw_methods
 from tensorcopy.copying.inside.semantics import describe, error_of
 from tensorcopy.copying.pages.choose import Tables
@@ -37,9 +37,8 @@ def pages(site: Site, engine: Mapping[str, Page], tables: Mapping[str, Tables]) 
     for page in engine.values():
         if page.template == "subject.html" and page.values["subject"] in site.methods:
             history, device = page.values["history"], page.values["device"]
-            about = _about(
-                history, page.values["subject"], device, drawings, [*tables[device].values()] if device in history.answers_for else []
-            )
+            answers = [*tables[device].values()] if device in history.answers_for else []
+            about = _about(history, page.values["subject"], device, drawings, answers)
             yield page._replace(template="method.html", values={**page.values, **about})
         elif page.template == "compare.html":
             blocks = [{**block, "behaviour": [*_behaviour(block)]} for block in page.values["blocks"]]
@@ -76,7 +75,8 @@ def _compared(tables: Sequence[Table], method: str) -> Iterator[Values]:
             sizes = " to ".join(dict.fromkeys(count(run[place][0].numel) for place in (0, -1)))
             if first == method or word:  # else no launch has both
                 runs.append((table.row(first).code if first != method else "", word.value if word else "", ends, sizes))
-        yield {"to": table.request.to, "own": table.request.own, "grad": table.request.requires_grad, "runs": runs}
+        elsewhere = recommend.elsewhere(table) if table.rows[0].method == method and not table.request.requires_grad else {}
+        yield {"elsewhere": elsewhere, "to": table.request.to, "own": table.request.own, "grad": table.request.requires_grad, "runs": runs}
 
 
 def _told(outcome: Mapping[str, Any], device: str) -> str:
