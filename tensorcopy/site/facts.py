@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import sha256
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import inf
 from typing import Any, NamedTuple
 
@@ -508,12 +508,7 @@ def charted(history: ShownHistory, device: str) -> dict[tuple[str, str], list[Ca
 
 def spans(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return each value with the releases in a row that have it: ("4 MiB", "1.9.0 to 2.15.0"); pairs : release and value, if any."""
-    runs: list[tuple[str, list[str]]] = []
-    for release, value in (pair for pair in pairs if pair[1]):
-        if runs and runs[-1][0] == value:
-            runs[-1][1].append(release)
-        else:
-            runs.append((value, [release]))
+    runs = [(value, [release for release, _ in of]) for value, of in groupby((pair for pair in pairs if pair[1]), key=lambda pair: pair[1])]
     return [(value, " to ".join(dict.fromkeys((releases[0], releases[-1])))) for value, releases in runs]
 
 
