@@ -42,7 +42,7 @@ def _answers(site: Site, history: ShownHistory, device: str, tables: Mapping[str
     asked = {to: recommend.common_request(to, device) for to in ("tensor", "ndarray")}
     wishes = {
         "a tensor of its own": asked["tensor"],
-        "a tensor through which gradients flow": replace(asked["tensor"], keeps_graph=True),
+        "a tensor in the graph": replace(asked["tensor"], keeps_graph=True),
         "an ndarray of its own": asked["ndarray"],
     }
     answered = {wish: of_device[request] for wish, request in wishes.items() if of_device[request].rows}
@@ -51,7 +51,7 @@ def _answers(site: Site, history: ShownHistory, device: str, tables: Mapping[str
     plain = {to: of_device[replace(request, keeps_graph=None, requires_grad=False)] for to, request in asked.items()}
     by_grad = {True: [of_device[request] for request in asked.values()], False: [*plain.values()]}
     timed = {grad: of for grad, of in by_grad.items() if any(table.columns and table.timed.requires_grad is grad for table in of)}
-    kept = answered.get("a tensor through which gradients flow")
+    kept = answered.get("a tensor in the graph")
     shown = [(grad, _times(history, device, grad, of, kept)) for grad, of in timed.items()]
     codes = {history.code(case) for _, grids in shown for grid in grids for case, _ in grid.rows}
     return {
