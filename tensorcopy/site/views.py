@@ -14,7 +14,7 @@ from tensorcopy.site.chart import Line, chart, spark
 from tensorcopy.site.facts import LAST, Case, OpenSince, Pair, ShownHistory, Site, Step, Verdict, pair_address, told
 
 NUMEL = 2**14  # elements, of the chart on the first page and of the case that is unfolded on a method's page
-SHOWN = 3  # open regressions on the first page
+SHOWN = 2  # open regressions on the first page
 LARGEST = 3  # changes of a case that stand above its table
 
 Values = dict[str, Any]

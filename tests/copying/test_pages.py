@@ -104,6 +104,9 @@ def of_first_page(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
         asked = [recommend.common_request("tensor", device), CopyRequest("tensor", True, True, True, device)]
         of = {request: of_device[request] for request in (*asked, recommend.common_request("ndarray", device)) if of_device[request].rows}
         rows = block.first("table.answers").all("tr")
+        for text, grad in (("Timed for an x that requires grad.", True), ("Timed for an x without grad.", False)):
+            if (text in block.text) != any(table.columns and table.timed.requires_grad is grad for table in of.values()):
+                yield f"{device}: {text}"
         if len(rows) != len(of):
             yield f"{device}: {len(rows)} answers"
         sections = {
@@ -152,8 +155,6 @@ def of_answer(table: Table, row: Element) -> Iterator[str]:
     costs = [each.text for each in row.all("b")][: len(columns)]
     if not all(is_time(cost, by_size[numel][method].seconds) for numel, cost in zip(columns, costs)) or len(costs) != len(columns):
         yield f"{table.code} costs {costs}"
-    if ("timed for an x without grad" in text) != (bool(columns) and not table.timed.requires_grad):
-        yield f"{table.code}: {text}"
     for other in table.rows[1:]:
         if f"{other.code}: " in text:
             told = text.partition(f"{other.code}: ")[2].partition(". ")[0]
