@@ -62,7 +62,7 @@ def test_the_dashboard_prints_each_stage_and_the_page(measured):
         r"installing torch 1.9.0 on Python 3.9\n"
         r"1 launch of 1 side: about \d+ min[^\n]*\n"
         r"(?:[^\n]*\n)*?"
-        r"counting torch 1.9.0 on Python 3.9\n"
+        r"counting torch 1.9.0 on Python 3.9, launch 1 of 1\n"
         r"publishing the site",
         measured[0].stdout,
     )
