@@ -100,6 +100,21 @@ def open_methods(standings: Iterable[Standing]) -> list[OpenMethod]:
     return sorted(methods, key=lambda each: ([*OpenSince].index(each.since), -each.worst.ratio))
 
 
+def gained(cases: Iterable[Standing]) -> tuple[str, str]:
+    """Return the release whose gain some cases lost and the one at whose level they are back; "" where these are several."""
+    ends = [(each.history, each.history.before(each.step.index)) for each in cases if each.step]
+    gains, levels = {of.releases[index] for of, index in ends}, {of.releases[of.before(index)] for of, index in ends}
+    return gains.pop() if len(gains) == 1 else "", levels.pop() if len(levels) == 1 else ""
+
+
+def back_count(standings: Iterable[Standing]) -> int:
+    """Return how many cases are back to an earlier level in the comparison of their newest release with the one before it.
+
+    It may be more than are open for that: p of an open case is adjusted for the choice among all earlier releases, too.
+    """
+    return sum(each.history.is_back(each.newest) for each in standings if each.newest == len(each.history.releases) - 1)
+
+
 def subject(case: Case) -> str:
     """Return what a case is of: its method, or else its suite; a parameter "method" of a third-party suite can be anything."""
     return dict(case.parameters).get("method", "") if case.spec.shipped and "method" in dict(case.parameters) else case.spec.label

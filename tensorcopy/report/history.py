@@ -24,11 +24,11 @@ from tensorcopy.results.suite_specs import SECONDS
 BAR = 12  # columns
 TITLES = {
     OpenSince.NEW: "new with torch {}",
-    OpenSince.BACK: "back to an earlier level: no news",
+    OpenSince.BACK: "back to {}: no news",
     OpenSince.RECENT: f"with the last {LAST} releases",
     OpenSince.OLDER: "older",
 }
-CREPT = "crept"
+CREPT = "crept up"
 
 
 def step_size(history: CaseHistory, step: Step) -> str:
@@ -65,12 +65,11 @@ OPEN = (
     ReportColumn(key="open_since", value=lambda row: row.since.value),
     ReportColumn(key="history", value=lambda row: row.worst.history.results[-1].history),
     ReportColumn("cases", lambda row: str(len(row.cases))),
-    ReportColumn("since", lambda row: row.slowed_most.release or CREPT),
-    ReportColumn("by", lambda row: slowed_by(row.slowed_most)),
+    ReportColumn("last slowdown", lambda row: f"{row.slowed_most.release or CREPT} {slowed_by(row.slowed_most)}".rstrip()),
     ReportColumn(key="release", value=lambda row: row.worst.history.releases[row.worst.newest]),
     ReportColumn("fastest", lambda row: row.worst.best_release, "best", lambda row: row.worst.best_release),
-    ReportColumn("time", lambda row: duration(row.worst.times[0]), "before", lambda row: row.worst.times[0]),
-    ReportColumn("now", lambda row: duration(row.worst.times[1]), "after", lambda row: row.worst.times[1]),
+    ReportColumn("time then", lambda row: duration(row.worst.times[0]), "before", lambda row: row.worst.times[0]),
+    ReportColumn("time now", lambda row: duration(row.worst.times[1]), "after", lambda row: row.worst.times[1]),
     ReportColumn("in all", lambda row: percent(row.worst.ratio - 1, 1), "ratio", lambda row: row.worst.ratio),
     ReportColumn("95 % interval", lambda row: signed_interval(row.worst.cost.interval).replace("+", "")),
     ReportColumn(key="low", value=lambda row: row.worst.cost.interval[0]),
@@ -79,18 +78,18 @@ OPEN = (
     ReportColumn(key="accepted", value=lambda row: row.worst.accepted),
     ReportColumn("", known, left=True),
 )
-OF_METHODS, OF_CASES = ("cases", "since", "by"), ("time", "now")  # columns that only these have
+OF_METHODS, OF_CASES = ("cases", "last slowdown"), ("time then", "time now")  # columns that only these have
 
 
 def slowed_by(of: Standing) -> str:
-    """Return the size of the slowdown since which a case is open: "4.1 %"; "" where it crept."""
+    """Return the size of the last slowdown of an open case: "4.1 %"; "" where it crept up."""
     return step_size(of.history, of.step)[1:] + beside(of.step) if of.step else ""
 
 
 def since(row: OpenMethod) -> str:
-    """Return since when a case is open, and why it stays: "since 2.15.0 by 4.1 %"."""
-    of = row.cases[0]
-    return "; ".join(filter(None, [f"since {of.release} by {slowed_by(of)}" if of.step else CREPT, known(row)]))
+    """Return since when a case is open, and why it stays: "last slowdown with 2.15.0: 4.1 %"."""
+    of = row.worst
+    return "; ".join(filter(None, [f"last slowdown with {of.release}: {slowed_by(of)}" if of.step else CREPT, known(row)]))
 
 
 def of_open(by_case: Mapping[Case, CaseHistory], selected: Sequence[Case], device: str, *, everything: bool) -> Report:
@@ -104,6 +103,8 @@ def of_open(by_case: Mapping[Case, CaseHistory], selected: Sequence[Case], devic
     everything = everything or len({groups.subject(row.cases[0].case) for row in cases}) == 1
     newest = releases_of(each.history for each in every.values())[-1] if every else ""
     place, _, details = by_case[selected[0]].on.rpartition(" (")
+    back = groups.gained(each for row in cases if row.since is OpenSince.BACK for each in row.cases)
+    level = f"the level of {back[1]}" if back[1] else "an earlier level"
     sections, short = [], dict[Case, tuple[str, str]]()
     for age in OpenSince:
         rows = [row for row in (cases if everything else methods) if row.since is age]
@@ -113,13 +114,13 @@ def of_open(by_case: Mapping[Case, CaseHistory], selected: Sequence[Case], devic
             order = sorted(range(len(rows)), key=lambda index: heads.index(heads[index]))
             short |= common(named[index] for index in order)
             rows = [rows[index] for index in order]
-        sections.append(ReportSection(TITLES[age].format(newest), rows, limited=False))
+        sections.append(ReportSection(TITLES[age].format(level if age is OpenSince.BACK else newest), rows, limited=False))
     hidden = OF_METHODS if everything else OF_CASES
-    of_many = "" if everything else " Of a method's cases, the largest slowdown since then and the largest in all; --all has each case."
+    of_many = "" if everything else " Of a method's cases, the largest last slowdown and the largest in all; --all has each case."
     notes = [f"In all: torch {newest} against the fastest release.{of_many}"] if cases else unseen([*every.values()])
-    notes += ["Crept: in steps too small to date."] * any(row.slowed_most.step is None for row in cases)
+    notes += ["Crept up: in steps too small to date."] * any(row.slowed_most.step is None for row in cases)
     return Report(
-        heading=open_heading(cases, [*every.values()], newest, place),
+        heading=open_heading(cases, [*every.values()], newest, place, back[0]),
         lines=[f"On {place} ({details}."],
         columns=[
             replace(each, text=None if each.title in hidden else since if everything and each.text is known else each.text) for each in OPEN
@@ -134,8 +135,11 @@ def of_open(by_case: Mapping[Case, CaseHistory], selected: Sequence[Case], devic
     )
 
 
-def open_heading(cases: Sequence[OpenMethod], every: Sequence[Standing], newest: str, place: str) -> str:
-    """Return the answer: "29 of 265 cases on AMD EPYC are slower with torch 2.15.0 than with an earlier release: 14 new, 15 with …"."""
+def open_heading(cases: Sequence[OpenMethod], every: Sequence[Standing], newest: str, place: str, gained: str) -> str:
+    """Return the answer: "29 of 265 cases on AMD EPYC are slower with torch 2.15.0 than with an earlier release: 14 new, 15 with …".
+
+    gained : the release whose gain is lost by what is back to an earlier level; "" for several
+    """
     if not any(each.history.is_compared for each in every):
         return f"No two releases could be compared on {place}" if every else f"No case is timed on {place}"
     number = Counter(row.since for row in cases)
@@ -144,7 +148,9 @@ def open_heading(cases: Sequence[OpenMethod], every: Sequence[Standing], newest:
     opened = sum(number.values())
     ages = f"{number[OpenSince.NEW]} new, {number[OpenSince.RECENT]} with the last {LAST} releases, {number[OpenSince.OLDER]} older"
     details = f": {ages}; {accepted or 'none'} accepted" if opened else ""
-    others = f"; {back} {'are' if back > 1 else 'is'} back to an earlier level" if back else ""
+    others = f"; {back} more only lost what {gained or 'an earlier release'} had gained" if back else ""
+    if back and (alone := groups.back_count(every)) != back:
+        others += f"; compared with {gained or 'that'} alone, {alone} did"
     of = f"{opened or 'None'} of {counted(len(every), 'case')}"
     return f"{of} on {place} {'are' if opened > 1 else 'is'} slower with torch {newest} than with an earlier release{details}{others}"
 

@@ -16,7 +16,7 @@ from tensorcopy.judge import case_history, comparisons, function_changes, groups
 from tensorcopy.judge.case_history import LAST, MOST_BACK, CaseHistory, OpenSince, Standing, Step
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.function_changes import GroupChange, ProfileDifference
-from tensorcopy.judge.groups import OpenMethod, subject
+from tensorcopy.judge.groups import OpenMethod, back_count, gained, subject
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.numbers import count, counted, extent, number, signed, signed_percent, size_range, slowdown
 from tensorcopy.results import function_profiles
@@ -27,7 +27,20 @@ from tensorcopy.results.result import Result
 from tensorcopy.worker.devices import DEVICES
 
 # that other modules of the site name
-__all__ = ["LAST", "Case", "Change", "Comparison", "OpenMethod", "OpenSince", "Standing", "Step", "Verdict", "subject"]
+__all__ = [
+    "LAST",
+    "Case",
+    "Change",
+    "Comparison",
+    "OpenMethod",
+    "OpenSince",
+    "Standing",
+    "Step",
+    "Verdict",
+    "back_count",
+    "gained",
+    "subject",
+]
 
 SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity", "way")  # parameters whose values need no name
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
@@ -182,12 +195,6 @@ class ShownHistory:
         since = of.best or 0
         lasting = [step for step in self.cases[of.case].steps if step.index > since and step.rises and not self.meaning(of.case, step)]
         return lasting[::-1] or ([of.step] if of.step else [])
-
-    def gained(self, cases: Iterable[Standing]) -> tuple[str, str]:
-        """Return the release whose gain some cases lost and the one at whose level they are back; "" where these are several."""
-        ends = [(each.history, each.history.before(each.step.index)) for each in cases if each.step]
-        gains, levels = {of.releases[index] for of, index in ends}, {of.releases[of.before(index)] for of, index in ends}
-        return gains.pop() if len(gains) == 1 else "", levels.pop() if len(levels) == 1 else ""
 
     def instructions_text(self, case: Case, step: Step) -> str:
         """Return how the instructions of a case changed with its time: "+2.4 % instructions", or the same with what that tells."""

@@ -5,14 +5,17 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from datetime import timedelta
 from io import StringIO
 
 import feedparser
 import pytest
 
 from tensorcopy.campaign import VerdictRules
+from tensorcopy.cli import main
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.site import build
+from tensorcopy.releases import release_table
+from tensorcopy.site import build, facts
 from tests import launch_files
 from tests.conftest import ROOT, lab_campaign
 from tests.launch_files import START, observed
@@ -145,6 +148,24 @@ def test_a_slowdown_that_is_back_is_no_news(world_files):
     tally = read(world_files[NEW]).first("p.tally").text
     assert "2 slower (" in tally
     assert "1 back to an earlier level" in tally
+
+
+def test_open_cases_and_the_comparison_say_why_their_numbers_of_what_is_back_differ(tmp_path, monkeypatch, capsys):
+    """Of ten earlier releases, chance makes one fast: p of an open case is adjusted for that, in a comparison of two it is not."""
+    versions = [release.version for release in release_table.load()][-11:]
+    lost = dict(zip(versions, [1.04] * 9 + [1.0, 1.04]))
+    for noise, numel, days in ((0.002, 16, 0), (0.007, 2**18, 1)):
+        case = {f"copies.BySize.time_copy tensor {numel}": lost}
+        launch_files.write(tmp_path / "results", case, noise=noise, launches=4, start=START + timedelta(days=days))
+    monkeypatch.chdir(tmp_path)
+    assert main(["compare", *versions[-2:]]) == 0
+    assert f"2 {facts.BACK}" in capsys.readouterr().out
+    assert main(["history", "--open"]) == 0
+    text = f"1 more only lost what {versions[-2]} had gained; compared with {versions[-2]} alone, 2 did"
+    assert f"{text}\n" in capsys.readouterr().out
+    files = world.files_of(tmp_path / "results")
+    assert f"{text}." in read(files["regressions.html"]).by_id("cpu").text
+    assert "2 cases (" in read(files["index.html"]).by_id("cpu").text
 
 
 # by method and size: what its page says of the reason of its newest change
