@@ -119,11 +119,6 @@ def percent(share: float, digits: int | None = None) -> str:
     return f"{100 * share:g} %" if digits is None else f"{100 * share:.{digits}f} %"
 
 
-def level(share: float) -> str:
-    """Return the level of an interval: "95 %", "98.3 %" where three looks share the rest."""
-    return f"{100 * share:.3g} %"
-
-
 def slowdown(share: float) -> str:
     """Return a slowdown that would be noticed: "3.8 %", or "more than 100 %", where launches see nothing."""
     return percent(share, 1) if share <= 1 else "more than 100 %"

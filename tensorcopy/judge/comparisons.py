@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from tensorcopy import numbers
@@ -112,6 +112,26 @@ class Comparison:
         fields = ((name, first.get(name, ""), second.get(name, "")) for name in {**first, **second} if name not in NOT_EVIDENCE)
         return [(name, old, new) for name, old, new in fields if old != new]
 
+    @cached_property
+    def means(self) -> dict[tuple[Case, ...], Change]:
+        """The change of the geometric mean of the compared cases of each module's methods on each device.
+
+        The means of a device are judged together, whatever is shown; a group of which only some are shown is left out.
+        """
+        groups = dict[tuple[str, str], list[Case]]()
+        for case, change in between(self.question).changes.items():
+            if case.spec.methods and change.interval:
+                groups.setdefault((case.spec.module, case.device), []).append(case)
+        several = {key: cases for key, cases in groups.items() if len(cases) > 1}
+        measured = effects.of_means(self.before.column, self.after.column, several)
+        changes: dict[tuple[str, str], Change] = {}
+        for device in dict.fromkeys(device for _, device in measured):
+            of_device = {key: difference for key, difference in measured.items() if key[1] == device}
+            changes |= paired.judge(of_device, margin=self.question.smallest)
+        means = {tuple(several[key]): change for key, change in changes.items() if change.interval}
+        shown = [cases for cases in means if self.changes.keys() >= {*cases}]
+        return {cases: means[cases] for cases in sorted(shown, key=lambda cases: cases[0].spec.place)}
+
 
 def _texts(provenance: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields of a provenance as text, those of a group such as the hardware each under its name; "" for none."""
@@ -196,26 +216,6 @@ def _incomparable(before: Result, after: Result, case: Case) -> Change | None:
                 return Change(Verdict.UNKNOWN, Reason.OTHER_VERSION)
             return Change(Verdict.UNKNOWN, skipped, failure=why) if why is not None else Change(Verdict.UNKNOWN, absent)
     return None
-
-
-def group_means(comparison: Comparison) -> dict[tuple[Case, ...], Change]:
-    """Return the change of the geometric mean of the compared cases of each module's methods on each device.
-
-    The means of a device are judged together, whatever is shown; a group of which only some are shown is left out.
-    """
-    question, groups = comparison.question, dict[tuple[str, str], list[Case]]()
-    for case, change in between(question).changes.items():
-        if case.spec.methods and change.interval:
-            groups.setdefault((case.spec.module, case.device), []).append(case)
-    several = {key: cases for key, cases in groups.items() if len(cases) > 1}
-    measured = effects.of_means(question.before.column, question.after.column, several)
-    changes: dict[tuple[str, str], Change] = {}
-    for device in dict.fromkeys(device for _, device in measured):
-        of_device = {key: difference for key, difference in measured.items() if key[1] == device}
-        changes |= paired.judge(of_device, margin=question.smallest)
-    means = {tuple(several[key]): change for key, change in changes.items() if change.interval}
-    shown = [cases for cases in means if comparison.changes.keys() >= {*cases}]
-    return {cases: means[cases] for cases in sorted(shown, key=lambda cases: cases[0].spec.place)}
 
 
 def kind(case: Case) -> tuple[str, int]:

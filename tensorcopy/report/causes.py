@@ -13,7 +13,7 @@ from tensorcopy.judge import comparisons, function_changes
 from tensorcopy.judge.comparisons import Question, word
 from tensorcopy.judge.function_changes import FunctionChange, ProfileDifference
 from tensorcopy.judge.paired import Change, Verdict
-from tensorcopy.numbers import counted, duration, level, number, percent, signed, signed_interval, signed_percent
+from tensorcopy.numbers import counted, duration, number, percent, signed, signed_interval, signed_percent
 from tensorcopy.report.comparison import side
 from tensorcopy.report.table import Report, ReportColumn, ReportSection, data
 from tensorcopy.results import function_profiles
@@ -72,9 +72,9 @@ def of_pair(pair: SelectedPair, pattern: str, rules: VerdictRules) -> Report:
 
 
 def selected(cases: dict[str, list[Case]], pattern: str) -> str:
-    """Return the one profiled case of a pattern; a method alone is its smallest contiguous tensor without grad. Raises TensorcopyError."""
-    if of_method := [name for name in cases if name.split()[0] == pattern and name.endswith("float32 contiguous")]:
-        return min(of_method, key=lambda name: int(name.split()[1]))
+    """Return the one profiled case of a pattern; a method alone is its smallest contiguous tensor. Raises TensorcopyError."""
+    if of_method := function_profiles.smallest(cases).get(pattern):
+        return of_method
     texts = {name: {name, *(case.name for case in of_name)} for name, of_name in cases.items()}
     following = f"a method alone, such as {next(iter(cases), 'detach').split()[0]}, or a whole name"
     return only_match(texts, pattern, "no such case was profiled on both sides", following)
@@ -128,7 +128,7 @@ def heading(code: str, labels: tuple[str, str], time: Change | None, difference:
     took = ""
     if time and time.ratio and time.before and time.after:
         verdict = "" if time.verdict in (Verdict.SLOWER, Verdict.FASTER) else f", {word(time)}"
-        between = f", {level(time.level)} interval {signed_interval(time.interval)}" if time.interval else ""
+        between = f", {percent(time.level)} interval {signed_interval(time.interval)}" if time.interval else ""
         took = f"{duration(time.before)} → {duration(time.after)} ({signed_percent(time.ratio)}{verdict}{between}), "
     return f"{code} with {labels[1]} against {labels[0].removeprefix('torch ')}: {took}{total}"
 

@@ -13,7 +13,7 @@ from tensorcopy.judge import comparisons
 from tensorcopy.judge.case_history import OpenSince
 from tensorcopy.judge.comparisons import Comparison, word
 from tensorcopy.judge.paired import ALPHA, APART, FEWEST, MOST_LAUNCHES, Change, Reason, Verdict
-from tensorcopy.numbers import counted, extent, level, p_value, percent, quantity, signed_percent, size_range, slowdown
+from tensorcopy.numbers import counted, extent, p_value, percent, quantity, signed_percent, size_range, slowdown
 from tensorcopy.report.table import KEPT, Report, ReportColumn, ReportSection, common, data
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import JOINED, PAIRED, points
@@ -117,7 +117,7 @@ COLUMNS = (
     ReportColumn("before", lambda row: quantity(row.change.before, row.change.unit), "before", lambda row: row.change.before),
     ReportColumn("after", lambda row: quantity(row.change.after, row.change.unit), "after", lambda row: row.change.after),
     ReportColumn("change", lambda row: size(row.change), "ratio", lambda row: row.change.ratio),
-    ReportColumn(f"{level(1 - ALPHA)} interval", lambda row: interval(row.change)),
+    ReportColumn(f"{percent(1 - ALPHA)} interval", lambda row: interval(row.change)),
     ReportColumn(key="low", value=lambda row: (row.change.interval or [None])[0]),
     ReportColumn(key="high", value=lambda row: (row.change.interval or [None])[-1]),
     ReportColumn(key="level", value=lambda row: row.change.level if row.change.interval or row.change.difference else None),
@@ -147,7 +147,7 @@ def report(comparison: Comparison) -> Report:
     rows = grouped(ComparedCase(names[case], change, case, is_back=case in comparison.back) for case, change in comparison.changes.items())
     means = [
         ComparedCase(f"{cases[0].spec.title.lower()}, {counted(len(cases), 'case')}", change, is_mean=True)
-        for cases, change in comparisons.group_means(comparison).items()
+        for cases, change in comparison.means.items()
     ]
     changes = [row.change for row in rows]
     codes = {row.name: code_of(row.case, comparison.after).replace(" ", KEPT) for row in rows if row.case}
@@ -375,13 +375,13 @@ def statistics(comparison: Comparison, change: Change) -> list[str]:
     sides = f"{quantity(change.before, change.unit)} → {quantity(change.after, change.unit)}"
     lines = [f"  ratio {change.ratio:.4g} ({sides}), {size(change)}"] if change.ratio and not change.kind.by_difference else []
     if change.kind.by_difference and change.counted:
-        between = f", {level(change.level)} interval {interval(change)}" if change.difference else ""
+        between = f", {percent(change.level)} interval {interval(change)}" if change.difference else ""
         lines.append(f"  {sides}, {size(change)}{between}")
     if change.interval and change.p is not None and change.detectable is not None:
         low, high = change.interval
         least = f"{percent(change.margin)} (faster: {signed_percent(1 / (1 + change.margin))})"
         lines += [
-            f"  {level(change.level)} interval {low:.3f} to {high:.3f}, {interval(change)}",
+            f"  {percent(change.level)} interval {low:.3f} to {high:.3f}, {interval(change)}",
             f"  {extent(change.launches)} launches: {WAYS[change.way]}",
             f"  {p_value(change.p)} (moderated t, Holm among {comparison.compared} cases), significant to {ALPHA:.3g}",
             f"  margin {least}: a smaller change is not called slower or faster",

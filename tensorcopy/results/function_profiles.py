@@ -97,6 +97,15 @@ def name_of(case: Case) -> str:
     return f"{values['method']} {values['numel']} {values['dtype']} {values['layout']}{grad}"
 
 
+def smallest(names: Iterable[str]) -> dict[str, str]:
+    """Return the profiled case of each method's smallest contiguous tensor of float32, without grad where there is one."""
+    smallest: dict[str, str] = {}
+    for name in sorted(names, key=lambda name: (name.endswith(" grad"), int(name.split()[1]), name)):
+        if " float32 contiguous" in name:
+            smallest.setdefault(name.split()[0], name)
+    return smallest
+
+
 def path_of(folder: Path, sha: str, environment: str) -> Path:
     """Return the path of a new file of profiles in the folder of a history."""
     return folder / f"{launches.new_id()}-{sha[:8]}-{environment}{ENDING}"

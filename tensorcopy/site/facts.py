@@ -233,7 +233,7 @@ class ShownHistory:
         """The differences of each method's functions between neighbouring profiled releases, the newest first: of its smallest tensor."""
         found: dict[str, list[Cause]] = {}
         for (before, first), (after, second) in pairwise(self.profiled):
-            for method, name in _smallest(first.cases.keys() & second.cases.keys()).items():
+            for method, name in function_profiles.smallest(first.cases.keys() & second.cases.keys()).items():
                 cause = Cause(before, after, name, function_changes.between(first.of(name), second.of(name)))
                 found.setdefault(method, []).insert(0, cause)
         return found
@@ -247,7 +247,7 @@ class ShownHistory:
     def shares(self, method: str) -> tuple[str, str, list[tuple[str, float]]] | None:
         """Return where the instructions of a method's smallest tensor go: its case, the newest profiled release, and each part's number."""
         for result, profiles in reversed(self.profiled):
-            if name := _smallest(profiles.cases).get(method):
+            if name := function_profiles.smallest(profiles.cases).get(method):
                 parts = function_changes.by_component(profiles, name)
                 return name, result.version, sorted(parts.items(), key=lambda part: -part[1])
         return None
@@ -291,15 +291,6 @@ class Cause(NamedTuple):
                 times = {"gained": f"new, {after}×", "lost": "gone"}.get(change.status, f"{after}× instead of {before}×")
                 return f" ({'::'.join(change.function[1].split('::')[-2:])} {times})"
         return ""
-
-
-def _smallest(names: Iterable[str]) -> dict[str, str]:
-    """Return the profiled case of each method's smallest contiguous tensor of float32, without grad where there is one."""
-    smallest: dict[str, str] = {}
-    for name in sorted(names, key=lambda name: (name.endswith(" grad"), int(name.split()[1]), name)):
-        if " float32 contiguous" in name:
-            smallest.setdefault(name.split()[0], name)
-    return smallest
 
 
 def instructions_text(ratio: float | None) -> str:

@@ -34,7 +34,7 @@ def results(folder, ratio_at, *, releases=RELEASES, python="3.11", methods=METHO
 
 def mean_change(before, after):
     """Return the change of the mean of all copies; None where there is none."""
-    means = comparisons.group_means(comparisons.between(Question(before, after)))
+    means = comparisons.between(Question(before, after)).means
     return next(iter(means.values()), None)
 
 
@@ -79,7 +79,7 @@ def test_means_are_in_the_order_of_the_table_of_suites(tmp_path):
     suites = ("conversions.BySize.time_conversion", "copies.BySize.time_copy")
     cases = {f"{suite} any {numel}": {"2.14.1": 1.0, "2.15.0": 1.1} for suite in suites for numel in (16, 1024)}
     launch_files.write(tmp_path, cases)
-    means = comparisons.group_means(comparisons.between(Question(*launch_files.load(tmp_path, "2.14.1", "2.15.0"))))
+    means = comparisons.between(Question(*launch_files.load(tmp_path, "2.14.1", "2.15.0"))).means
     assert [cases[0].suite for cases in means] == [*suites[::-1]]
 
 

@@ -405,7 +405,7 @@ def test_the_mean_of_a_group_is_that_of_its_cases_within_launches(tmp_path):
         launches=7,
     )
     before, after = launch_files.load(tmp_path, *sides)
-    (change,) = comparisons.group_means(comparisons.between(Question(before, after))).values()
+    (change,) = comparisons.between(Question(before, after)).means.values()
     of_launches = (after.column.logs - before.column.logs).mean(axis=1)
     half = stats.t(6).ppf(0.975) * of_launches.std(ddof=1) / 7**0.5
     assert log(change.ratio) == pytest.approx(of_launches.mean())
