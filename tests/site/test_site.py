@@ -159,7 +159,7 @@ def test_open_cases_and_the_comparison_say_why_their_numbers_of_what_is_back_dif
         launch_files.write(tmp_path / "results", case, noise=noise, launches=4, start=START + timedelta(days=days))
     monkeypatch.chdir(tmp_path)
     assert main(["compare", *versions[-2:]]) == 0
-    assert f"2 {facts.BACK}" in capsys.readouterr().out
+    assert f"2 {facts.BACK}" in " ".join(capsys.readouterr().out.split())
     assert main(["history", "--open"]) == 0
     text = f"1 more only lost what {versions[-2]} had gained; compared with {versions[-2]} alone, 2 did"
     assert f"{text}\n" in capsys.readouterr().out
