@@ -24,7 +24,7 @@ def standalone(svg: str) -> str:
 
 def chart(figure: str) -> str:
     """Return a figure of `site.chart` as an SVG with its key below; its title is the label."""
-    drawn = figure[figure.index("<svg") : figure.index("</svg>")].partition(">")[2]
+    drawn = "".join(re.findall(r"<svg[^>]*>(.*?)</svg>", figure, re.DOTALL))  # lines, and the axis beside them
     drawn = re.sub(r"<rect.*?</rect>", "", drawn, flags=re.DOTALL)  # what a pointer shows on the site
     title = re.search(r'<svg[^>]* aria-label="(.*?)"', figure)
     assert title

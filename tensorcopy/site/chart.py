@@ -17,7 +17,8 @@ COLOURS = 6  # of the stylesheet; lines beyond have the same colours, dashed
 SECONDS = "seconds"
 FIGURE = Markup(
     '<figure{}><figcaption>{}</figcaption><div class="scroll" tabindex="0" role="group" aria-label="{}">'
-    '<svg class="chart" viewBox="0 0 {} {}"{} aria-label="{}">{}</svg></div>{}</figure>'
+    '<svg class="chart" viewBox="{} 0 {} {}"{} aria-label="{}">{}</svg>'
+    '<svg class="axis" viewBox="0 0 {} {}" aria-hidden="true">{}</svg></div>{}</figure>'  # which stays where the chart scrolls
 )
 
 
@@ -53,7 +54,7 @@ def chart(lines: Sequence[Line], labels: Sequence[str], title: str, unit: str = 
         return TOP + (bottom - TOP) * (1 - log(value / low) / log(high / low))
 
     parts = [Markup('<path class="g" d="M{} {:.1f}H{}"/>').format(LEFT, y(tick), WIDTH) for tick in ticks(low, high)]
-    parts += [_text("t", LEFT - 6, y(tick) + 4, rounded(tick) if unit == SECONDS else quantity(tick, unit)) for tick in ticks(low, high)]
+    axis = [_text("t", LEFT - 6, y(tick) + 4, rounded(tick) if unit == SECONDS else quantity(tick, unit)) for tick in ticks(low, high)]
     every_second = slice((len(labels) - 1) % 2, None, 2) if len(labels) > LABELS else slice(None)
     parts += [_text("x", x, bottom + 22, label) for x, label in [*zip(xs, labels)][every_second]]
     parts += [_drawn(line, number, xs, y) for number, line in enumerate(lines)]
@@ -68,7 +69,8 @@ def chart(lines: Sequence[Line], labels: Sequence[str], title: str, unit: str = 
     key = Markup('<ul class="key">{}</ul>').format(Markup("").join(keys)) if len(lines) > 1 else Markup("")
     linked = Markup(" data-linked") if any(links) else Markup("")
     role = "" if linked else Markup(' role="img"')  # an image has no links
-    return FIGURE.format(linked, unbroken(title), title, WIDTH, HEIGHT, role, title, Markup("").join(parts), key)
+    drawn, scale = Markup("").join(parts), Markup("").join(axis)
+    return FIGURE.format(linked, unbroken(title), title, LEFT, WIDTH - LEFT, HEIGHT, role, title, drawn, LEFT, HEIGHT, scale, key)
 
 
 def _drawn(line: Line, number: int, xs: Sequence[float], y: Callable[[float], float]) -> Markup:

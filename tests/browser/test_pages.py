@@ -174,6 +174,17 @@ def test_a_chart_answers_to_the_pointer_and_its_key(offline, published_site):
     assert page.url.endswith(PAIR)
 
 
+def test_a_chart_on_a_phone_begins_with_the_newest_release_and_keeps_its_axis(offline, published_site):
+    page = offline(published_site / "index.html", *PHONE)
+    scrolled, axis = page.locator(".scroll:has(.chart):visible"), page.locator(".axis:visible")
+    newest, place = page.locator("text.x:visible").last.bounding_box(), axis.bounding_box()
+    assert newest["x"] + newest["width"] <= PHONE[0]
+    scrolled.evaluate("(each) => each.scrollBy(-150, 0)")
+    assert scrolled.evaluate("(each) => each.scrollLeft") == -150
+    assert axis.bounding_box() == place
+    assert 0 <= place["x"] < PHONE[0] / 5
+
+
 def test_code_is_copied_rows_are_filtered_and_a_link_opens_its_fold(offline, published_site):
     page = offline()
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: {writeText: async (text) => { window.copied = text; }}})")

@@ -19,7 +19,7 @@ from tensorcopy.judge.paired import Verdict
 from tensorcopy.numbers import count, quantity
 from tensorcopy.results.cases import counted_case
 from tensorcopy.site import facts
-from tests.site.reading import Element, files_in, is_change, is_time, numbers, read, says, table, target
+from tests.site.reading import SECONDS, Element, files_in, is_change, is_time, numbers, read, says, table, target
 
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 
@@ -282,6 +282,10 @@ def of_charts(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
                 yield f"{figure.first('figcaption').text}: a change of 3 % looks large"
             if slope >= 0 or any(abs(low[1] + slope * (size - low[0]) - height) > 0.2 for size, height in points):
                 yield f"{figure.first('figcaption').text}: higher is not slower, on a logarithmic axis"
+            for tick in figure.all("text.t") if high[0] - low[0] > 0.01 else ():  # from one height none can be told
+                amount, unit = str(tick.children[0]).split()
+                if abs(low[1] + slope * (log(float(amount) * SECONDS[unit]) - low[0]) + 4 - float(str(tick.attributes["y"]))) > 1:
+                    yield f"{figure.first('figcaption').text}: {amount} {unit} stands at another height"
             title, places = figure.first("figcaption").text, [0, len(columns) - 1]
             places = found[0].of_case.places if len(found) == 1 else places
             changes = [each.change(places[0], places[-1]) for each in found] if len(places) > 1 else []
@@ -515,6 +519,7 @@ SPOILED = {  # a file, what is replaced there first, and by what: a number, a ve
     "title of a chart": ("history.html", r"(<figcaption>.*?)[\d.]+(\u202f% slower)", r"\g<1>1.5\2"),
     "value of a chart": ("index.html", r"(<title>2\.15\.0\n[^:]*: )\d+", r"\g<1>999"),
     "point of a chart": ("history.html", r'(<path class="p" d="M\d+\.\d )\d', r"\g<1>9"),
+    "axis of a chart": ("history.html", r'(<text class="t"[^>]*>)\d', r"\g<1>7"),
     "mark of a chart": ("history.html", r"▲", "▼"),
     "largest cost": ("regressions.html", r'<b class="slower">\+\d+', '<b class="slower">+77'),
     "slowdown that stays": ("regressions.html", r"(\+\d+)(\.\d\u202f%</b> with)", r"+77\2"),
