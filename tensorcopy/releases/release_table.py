@@ -6,9 +6,10 @@ the package's table lacks.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from datetime import date
 from functools import cache, cached_property
 from pathlib import Path
@@ -145,7 +146,7 @@ def of_tables(*tables: Path) -> ReleaseIndex:
     for table in tables:
         rows = _document(table).get("release", [])
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise _unreadable(table, f"release = {rows!r:.60}", "[[release]] tables")
+            raise files.damaged(table, ValueError(f"release = {rows!r:.60}"), "[[release]] tables")
         for row in rows:
             try:
                 if unknown := row.keys() - {each.name for each in fields(Release)}:
@@ -162,39 +163,27 @@ def of_tables(*tables: Path) -> ReleaseIndex:
 
 
 def add(release: Release, table: Path) -> None:
-    """Write `release` into a table, which is made where it is missing, in order of version.
+    """Append `release` to a table, which is made where it is missing, unless it has this version.
 
-    A row of the same version is replaced. Comments and the other rows are kept, also those that another program adds at the same time, and
-    in the row the values that are equal. Raises TensorcopyError where the table cannot be read, and for a release without a date.
+    All that is there is kept, also what another program adds at the same time. Raises TensorcopyError where the table cannot be read, and
+    for a release without a date.
     """
-    import tomlkit  # only the commands that write the table need it
-
     if release.date == UNKNOWN:
         what, allowed = f"the date of torch {release.version} is unknown", "an index with upload times, such as PyPI"
         following = f"write the row into {table.name} by hand"
         raise TensorcopyError(what, got="a package index without upload times", allowed=allowed, next=following)
     with files.locked(table.with_name(f".{table.name}.lock")):
-        if not table.exists():
-            text = "# Torch releases that tensorcopy does not list; `tensorcopy measure --add-release VERSION` adds one.\n"
-            table.write_text(text, encoding="utf-8")
-        of_tables(table)  # raises TensorcopyError for a damaged table
-        lists = {"pythons": list(release.pythons), "requires": list(release.requires), "kernels": list(release.kernels)}
-        defaults = {"requires": [], "kind": "release", "cuda": "", "kernels": []}
-        values = {name: value for name, value in {**asdict(release), **lists}.items() if value != defaults.get(name)}
-        document = tomlkit.parse(table.read_text(encoding="utf-8"))
-        rows: Any = document.setdefault("release", tomlkit.aot())
-        row: Any = next((row for row in rows if row["version"] == release.version), None)
-        if row is None:
-            place, row = sum(Version(row["version"]) < Version(release.version) for row in rows), tomlkit.table()
-            row.update(values)
-            if rows:  # an empty line between rows
-                (row if place < len(rows) else rows[-1]).add(tomlkit.nl())
-            rows.insert(place, row)
-        else:
-            for name in row.keys() - values.keys():
-                del row[name]
-            row.update({name: value for name, value in values.items() if row.get(name) != value})
-        files.replace(table, tomlkit.dumps(document))
+        text = "# Torch releases that tensorcopy does not list; `tensorcopy measure --add-release VERSION` adds one.\n"
+        if table.exists():
+            text = table.read_text(encoding="utf-8")
+            of_tables.cache_clear()  # it may have changed since it was read
+            _document.cache_clear()
+            if any(row.version == release.version for row in of_tables(table)):
+                return
+        values = {each.name: getattr(release, each.name) for each in fields(Release) if getattr(release, each.name) != each.default}
+        # a text, and a list of texts, are the same in JSON and in TOML
+        lines = (f"{name} = {value if isinstance(value, date) else json.dumps(value)}" for name, value in values.items())
+        files.replace(table, "\n".join([text.rstrip(), "", "[[release]]", *lines, ""]))
     of_tables.cache_clear()
     _document.cache_clear()
 
@@ -204,9 +193,4 @@ def _document(table: Path) -> dict[str, Any]:
     try:
         return files.read_toml(table)
     except (OSError, ValueError) as error:
-        raise _unreadable(table, str(error), "TOML") from error
-
-
-def _unreadable(table: Path, got: str, allowed: str) -> TensorcopyError:
-    what, following = "the table of releases cannot be read", f"correct it, or {files.from_git(table)}"
-    return TensorcopyError(what, got=f"{table.name}: {got}", allowed=allowed, next=following)
+        raise files.damaged(table, error, "[[release]] tables") from error
