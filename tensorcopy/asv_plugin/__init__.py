@@ -8,6 +8,7 @@ pages, `preview` and `machine` are asv's own. Any other command is refused in a 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,6 @@ def setup(read: Callable[[Path], Campaign], write: Writer) -> None:
     from tensorcopy.asv_plugin import commands, measuring, publishing, reading, repository
 
     repository.TorchReleases.read = staticmethod(read)
-    publishing.write_with(write)
     commands.own(
         {
             "run": measuring.run,
@@ -33,7 +33,7 @@ def setup(read: Callable[[Path], Campaign], write: Writer) -> None:
             "compare": reading.compare,
             "find": reading.find,
             "show": reading.show,
-            "publish": publishing.publish,
-            "gh-pages": publishing.gh_pages,
+            "publish": partial(publishing.publish, write),
+            "gh-pages": partial(publishing.gh_pages, write),
         }
     )

@@ -54,8 +54,7 @@ def site(campaign_of_asv, tmp_path, monkeypatch) -> Path:
 def publish(site: Path, write: publishing.Writer, checkout: Path = Path()) -> int:
     """Let asv publish what `write` writes, from the checkout in a folder; by default the current one."""
     folders = {"results_dir": str(checkout / "results"), "env_dir": str(checkout / ".asv/env")}
-    publishing.write_with(write)
-    return publishing.publish(SimpleNamespace(html_dir=str(site), pythons=["3.11"], **folders), Namespace())
+    return publishing.publish(write, SimpleNamespace(html_dir=str(site), pythons=["3.11"], **folders), Namespace())
 
 
 def texts(site: Path) -> list[str]:
@@ -110,8 +109,8 @@ from tensorcopy.asv_plugin import publishing
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.copying.shipped import of_folder
 TorchReleases.read = staticmethod(of_folder)
-publishing.write_with(lambda campaign, results, new: ((new / "half").touch(), os.kill(os.getpid(), signal.SIGKILL)))
-publishing.publish(types.SimpleNamespace(html_dir="site", pythons=["3.11"], results_dir="results", env_dir=".asv/env"), Namespace())
+write = lambda campaign, results, new: ((new / "half").touch(), os.kill(os.getpid(), signal.SIGKILL))
+publishing.publish(write, types.SimpleNamespace(html_dir="site", pythons=["3.11"], results_dir="results", env_dir=".asv/env"), Namespace())
 """
 
 
@@ -152,8 +151,13 @@ def test_gh_pages_has_a_commit_for_each_site(site, no_other_repository, monkeypa
     conf = SimpleNamespace(html_dir="site", pythons=["3.11"], results_dir="results", env_dir=".asv/env")
     for text, rewrite, commits in (("one", False, 1), ("two", False, 2), ("two", False, 2), ("three", True, 1)):
         monkeypatch.chdir(site.parent)
-        publishing.write_with(lambda _, __, new, text=text: ([(new / name).write_text(text) for name in publishing.OF_A_SITE] and [], []))
-        assert publishing.gh_pages(conf, Namespace(no_push=True, rewrite=rewrite)) == 0
+
+        def write(campaign, results, new, text=text):
+            for name in publishing.OF_A_SITE:
+                (new / name).write_text(text)
+            return [], []
+
+        assert publishing.gh_pages(write, conf, Namespace(no_push=True, rewrite=rewrite)) == 0
         conf.html_dir = "site"
         assert len(git(top, "log", "--format=%h", "gh-pages").splitlines()) == commits
         assert git(top, "show", "gh-pages:index.html") == text
@@ -162,4 +166,4 @@ def test_gh_pages_has_a_commit_for_each_site(site, no_other_repository, monkeypa
 
 def test_gh_pages_needs_a_repository(site, no_other_repository):
     with pytest.raises(TensorcopyError, match="gh-pages is a branch: got no git repository"):
-        publishing.gh_pages(SimpleNamespace(html_dir="site"), Namespace(no_push=True, rewrite=False))
+        publishing.gh_pages(lambda *_: pytest.fail("it ran"), SimpleNamespace(html_dir="site"), Namespace(no_push=True, rewrite=False))
