@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
+from msgspec import structs
+
 from tensorcopy import numbers
 from tensorcopy.campaign import NO_RULES, VerdictRules
 from tensorcopy.errors import TensorcopyError
@@ -152,37 +154,40 @@ def judged(question: Question) -> dict[Case, Change]:
     before, after = question.before, question.after
     others = [case for side in (before, after) for case in (*side.count_repeats, *side.failures)]
     cases = [case for case in dict.fromkeys([*before.timings, *after.timings, *others]) if case.spec.compared]
-    changes = {case: change for case in cases if (change := _incomparable(before, after, case))}
+    changes, counts = dict[Case, Change](), dict[Case, Change]()
     measured, by_device = effects.between(before.column, after.column), dict[str, dict[Case, Difference]]()
     tracked: dict[Kind, dict[Case, tuple[str, Sequence[float], Sequence[float]]]] = {}
-    for case in [case for case in cases if case not in changes]:
-        if case.kind.test == "tolerance" and (count := _of_count(question, case)):
-            changes[case] = count
+    for case in cases:
+        if change := _incomparable(before, after, case):
+            changes[case] = change
+        elif case.kind.test == "tolerance":
+            counts[case] = _of_count(question, case)
         elif case.kind.by_difference:
             tracked.setdefault(case.kind, {})[case] = case.spec.unit, before.count_repeats[case], after.count_repeats[case]
         elif difference := measured.get(case):
             by_device.setdefault(case.device, {})[case] = difference
+        else:
+            launches = before.timings[case].launches, after.timings[case].launches
+            changes[case] = Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=launches)
     for of_kind, values in tracked.items():
         changes |= paired.of_values(values, kind=of_kind)
     for of_device in by_device.values():
         changes |= paired.judge(of_device, margin=question.smallest, kind=kind)
     whole = {}
     for case in sorted(cases, key=lambda case: not case.spec.timed):
-        first, second, counted = before.value_of(case), after.value_of(case), counted_case(case)
-        if case.spec.stands_beside and None in (first, second):
-            continue
-        if (change := changes.get(case)) is None:
-            launches = before.timings[case].launches, after.timings[case].launches
-            change = Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=launches)
-        whole[case] = replace(
-            change,
-            before=first,
-            after=second,
-            count=_of_count(question, counted) if counted else None,
-            accepted=question.accepted(case) if change.verdict is Verdict.SLOWER else "",
-            unit=case.spec.unit,
-            kind=case.kind,
-        )
+        if case in counts:
+            whole[case] = counts[case]
+        elif not case.spec.stands_beside:
+            change, counted = changes[case], counted_case(case)
+            whole[case] = structs.replace(
+                change,
+                before=before.value_of(case),
+                after=after.value_of(case),
+                count=counts.get(counted) if counted else None,
+                accepted=question.accepted(case) if change.verdict is Verdict.SLOWER else "",
+                unit=case.spec.unit,
+                kind=case.kind,
+            )
     return whole
 
 
@@ -193,11 +198,9 @@ def between(question: Question, unit: str = "") -> Comparison:
     return Comparison(question, labels(question.before, question.after), changes, compared)
 
 
-def _of_count(question: Question, case: Case) -> Change | None:
-    """Return the change of an exact count; None where a side has none."""
+def _of_count(question: Question, case: Case) -> Change:
+    """Return the change of an exact count that both sides have."""
     before, after = question.before, question.after
-    if case not in before.counts or case not in after.counts:
-        return None
     repeats = [side.count_repeats[case] for side in (before, after)]
     repeatability = max((spread(values) for values in repeats if len(values) > 1), default=None)
     return paired.exact(case.spec.unit, before.counts[case], after.counts[case], repeatability, question.margin, case.kind)

@@ -8,12 +8,12 @@ towards it. Holm's step-down keeps the chance of even one false alarm among all 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from math import ceil, exp, inf, isfinite, log
 from typing import TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from tensorcopy.results.effects import PAIRED, Difference, Numbers
 from tensorcopy.results.kinds import COUNT, TIME, TOLERANCES, TRACKED, Kind
@@ -75,8 +75,7 @@ def has_changed(before: float, after: float, tolerance: float) -> bool:
     return high > low and high >= low * (1 + tolerance)
 
 
-@dataclass(frozen=True, slots=True)  # a site has a hundred thousand of them
-class Change:
+class Change(Struct, frozen=True):  # a site has a hundred thousand of them: a struct is made ten times as fast as a dataclass
     """The verdict on one case, with its reason and the numbers behind it; `report.comparison` has the texts."""
 
     verdict: Verdict

@@ -17,6 +17,7 @@ from math import exp, pi
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from tensorcopy.results.cases import Case, Cases
 from tensorcopy.results.launches import UNIT, Launch, Place
@@ -29,8 +30,7 @@ Numbers = Any  # an array; numpy's types differ from release to release
 Key = TypeVar("Key", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)  # a site has a hundred thousand of them
-class Timing:
+class Timing(Struct, frozen=True):  # a site has a hundred thousand of them: a struct is made faster than a dataclass
     """The time of one case with one release."""
 
     seconds: float  # a call's, at the machine's usual speed
@@ -55,8 +55,7 @@ def _quantile(freedom: float, level: float) -> float:
     return float(stdtrit(freedom, (1 + level) / 2))
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """The measured difference of one case."""
 
     size: float  # log(time after / time before)

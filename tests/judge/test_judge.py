@@ -8,6 +8,7 @@ from math import exp, inf, log, log1p
 
 import numpy as np
 import pytest
+from msgspec import structs
 from scipy import stats
 
 from tensorcopy.campaign import VerdictRules
@@ -431,7 +432,7 @@ def test_changes_of_a_release_are_grouped_by_direction(tmp_path):
 
 def test_smallest_seen_is_asked_of_cases_that_did_not_change():
     quiet = [Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, ratio=1.0, error=0.01, threshold=0.04)] * 5
-    loud = replace(quiet[0], verdict=Verdict.SLOWER, reason=Reason.CHANGED, error=0.5)
+    loud = structs.replace(quiet[0], verdict=Verdict.SLOWER, reason=Reason.CHANGED, error=0.5)
     assert paired.smallest_seen([*quiet, loud]) == pytest.approx(exp(0.04 + 1.2816 * 0.01) - 1, rel=1e-4)
     assert paired.smallest_seen([loud]) is None
 

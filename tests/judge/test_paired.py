@@ -1,9 +1,8 @@
 """The judge tells what is there, at the published rate of false alarms, with moderated variances as limma computes them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tensorcopy.judge import paired
 from tensorcopy.judge.paired import ALPHA, Change, Reason, Verdict, judge

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
@@ -40,12 +41,12 @@ ROWS = [
     (SLOWER, "▲ +12.0 % +10.1 to +14.2 %"),
     (FASTER, "▼ −20.0 % −25.0 to −15.0 %"),
     (UNCHANGED, "= 0.0 % −1.0 to +2.0 %"),
-    (replace(SLOWER, count=count(1052)), "▲ +12.0 % +10.1 to +14.2 % +5.2 %"),
-    (replace(SLOWER, count=count(1001)), "▲ +12.0 % +10.1 to +14.2 % ="),
-    (replace(SLOWER, accepted="a check"), "▴ +12.0 % +10.1 to +14.2 % accepted: a check"),
+    (structs.replace(SLOWER, count=count(1052)), "▲ +12.0 % +10.1 to +14.2 % +5.2 %"),
+    (structs.replace(SLOWER, count=count(1001)), "▲ +12.0 % +10.1 to +14.2 % ="),
+    (structs.replace(SLOWER, accepted="a check"), "▴ +12.0 % +10.1 to +14.2 % accepted: a check"),
     (WIDE, "? +2.0 % −1.2 to +4.5 % ~9 more launches"),
     (LIKELY, "? +20.0 % +10.0 to +30.0 % likely slower, ~1 more launch"),
-    (replace(WIDE, more_launches=None), "? +2.0 % −1.2 to +4.5 % >100 more launches"),
+    (structs.replace(WIDE, more_launches=None), "? +2.0 % −1.2 to +4.5 % >100 more launches"),
     (unknown(Reason.NOT_MEASURED_BEFORE, failure="no cuda here"), "? not measured before: no cuda here"),
     (unknown(Reason.FAILED_BEFORE, failure="KeyError: 3"), "? failed before: KeyError: 3"),
     (unknown(Reason.FAILED_AFTER, failure="KeyError: 3"), "✗ fails: KeyError: 3"),
@@ -107,7 +108,7 @@ def test_what_fails_now_comes_first_and_ends_the_heading():
     [
         ([], "no case"),
         ([UNCHANGED], "none of 1 case slower, none faster"),
-        ([SLOWER, replace(SLOWER, ratio=1.032), UNCHANGED], "2 of 3 cases slower (3.2 to 12.0 %), none faster"),
+        ([SLOWER, structs.replace(SLOWER, ratio=1.032), UNCHANGED], "2 of 3 cases slower (3.2 to 12.0 %), none faster"),
         ([tracked(Verdict.HIGHER, 1, 2)], "1 of 1 case higher, none lower"),
         ([SLOWER, tracked(Verdict.LOWER, 2, 1)], "1 of 2 cases slower (12.0 %), none faster, 1 lower"),
         (
@@ -127,11 +128,14 @@ def test_the_heading_counts_what_changed(changes, heading):
     ("changes", "line"),
     [
         ([SLOWER], []),
-        ([UNCHANGED, replace(UNCHANGED, margin=0.1), WIDE], ["2 unchanged (within ±3 % or 10 %), 1 undecided (more launches would tell)."]),
-        ([LIKELY, unknown(Reason.TOO_FEW_LAUNCHES), unknown(Reason.ONLY_AFTER)], ["1 likely slower, 1 not compared, 1 only after."]),
-        ([replace(SLOWER, count=count(1052))], ["1 case executes more instructions; none of 1 fewer."]),
         (
-            [replace(FASTER, count=count(900)), replace(SLOWER, count=count(1000))],
+            [UNCHANGED, structs.replace(UNCHANGED, margin=0.1), WIDE],
+            ["2 unchanged (within ±3 % or 10 %), 1 undecided (more launches would tell)."],
+        ),
+        ([LIKELY, unknown(Reason.TOO_FEW_LAUNCHES), unknown(Reason.ONLY_AFTER)], ["1 likely slower, 1 not compared, 1 only after."]),
+        ([structs.replace(SLOWER, count=count(1052))], ["1 case executes more instructions; none of 1 fewer."]),
+        (
+            [structs.replace(FASTER, count=count(900)), structs.replace(SLOWER, count=count(1000))],
             ["No case executes more instructions; 1 of 2 fewer."],
         ),
     ],

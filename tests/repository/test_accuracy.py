@@ -3,9 +3,9 @@
 import json
 import re
 import shutil
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from docs.tools import accuracy
 from tensorcopy.errors import TensorcopyError
