@@ -242,7 +242,9 @@ def groups(request: Request) -> list[tuple[Side, ...]]:
 def name_of(sides: Sequence[Side], reference: Side | None) -> str:
     """Return what a launch of some sides is called."""
     own = [each for each in sides if each != reference] or [*sides]
-    beside = f" beside torch {reference.release.version}" if reference and reference in sides and own != [reference] else ""
+    beside = ""
+    if reference and reference in sides and any(each.release != reference.release for each in own):
+        beside = f" beside torch {reference.release.version}"
     if len(own) == 1:
         return f"{own[0]}{beside}"
     if any(each.revision for each in own):

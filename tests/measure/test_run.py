@@ -280,6 +280,17 @@ def test_the_article_s_sizes_are_timed_with_the_newest_release_alone(machine, ca
     assert all(BETWEEN not in text for _, texts in machine.taken[7:] for text in texts)
 
 
+def test_a_launch_of_one_release_on_two_pythons_is_beside_no_other(machine):
+    """The newest release is the reference itself, on another Python: its name says nothing of a second torch."""
+    machine.suites[BETWEEN] = replace(SUITES[BY_SIZE], name=BETWEEN)
+    (older,), said = sides.choose(["2.8.0@3.9"], shipped(), ())[0], list[str]()
+    request = Request((older,), sides.reference(shipped().releases, ["3.11"]), launches=1, most=1, counts=None, values=False)
+    machine.before_a_launch = lambda core, report_progress: report_progress(0.0, "")
+    run.run(request, shipped(), configuration.paths(), report_progress=lambda share, doing: said.append(doing.partition(", launch")[0]))
+    of_times = {name for name in said if name.startswith("torch")}
+    assert of_times == {"torch 2.8.0 on Python 3.9", "torch 2.8.0 on Python 3.9, sizes of the newest alone"}
+
+
 def test_the_reference_gets_the_launches_that_it_is_asked_for(machine):
     """Also where the other releases have theirs, without it."""
     machine.cannot_start = "2.8.0@3.11"
