@@ -18,8 +18,8 @@ from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import paired
-from tensorcopy.measure import choice, settings, sides
 from tensorcopy.measure import run as measuring
+from tensorcopy.measure import settings, sides
 from tensorcopy.measure.plan import Request
 from tensorcopy.measure.run import RunOutcome
 from tensorcopy.measure.sides import Side
@@ -39,9 +39,9 @@ def run(conf: Any, options: Namespace) -> int:
     of_commits = bool(chosen[0].revision)
     reference = None if of_commits else sides.reference(repo.campaign.releases, paths.pythons)
     with commands.kept(options, measuring.revisions_folder(paths) if of_commits else None) as folder:
-        request, skipped = choice.request(
+        request, skipped = measuring.requested(
             chosen,
-            choice.of_interpreters(chosen) if interpreters else reference,
+            sides.newest(chosen) if interpreters else reference,
             given,
             **commands.fields(options, folder),
             launches=given.launches or commands.rounds(options, paired.FEWEST),
@@ -84,7 +84,7 @@ def continuous(conf: Any, options: Namespace) -> int:
     margin, most = options.factor - 1, commands.rounds(options, settings.ENOUGH)
     with commands.kept(options, measuring.revisions_folder(paths) if of_commits else None) as folder:
         whole = Namespace(**{**vars(given), "shard": None, "environments": None})  # a comparison is not divided
-        request, skipped = choice.request(
+        request, skipped = measuring.requested(
             both,
             None,
             whole,
@@ -132,7 +132,7 @@ def _environments(options: Namespace, paths: Paths) -> tuple[list[str], list[str
 
 def _chosen(repo: TorchReleases, options: Namespace, paths: Paths, pythons: Sequence[str], interpreters: Sequence[str]) -> list[Side]:
     """Return what asv's range means: releases, or commits under the newest torch; none where all are measured. Raises TensorcopyError."""
-    measured = {result.sha for result in choice.measured_here(commands.history(options), repo.campaign, paths) if result.timings}
+    measured = {result.sha for result in measuring.measured_here(commands.history(options), repo.campaign, paths) if result.timings}
     named, found = options.range, list[Release | str]()
     if named is None and interpreters:
         return sides.in_interpreters(interpreters, repo.campaign)

@@ -77,18 +77,18 @@ def _measure(options: argparse.Namespace) -> int:
 
 def _request(options: argparse.Namespace, own: Campaign, paths: Paths) -> tuple[Request, list[str]]:
     """Return what `tensorcopy measure` asks for, and a line for each release that is skipped. Raises TensorcopyError."""
-    from tensorcopy.measure import choice, sides
+    from tensorcopy.measure import run, sides
 
     if options.interpreter:
         chosen, lines = sides.in_interpreters(options.interpreter, own, options.releases), list[str]()
-        reference = choice.of_interpreters(chosen)
+        reference = sides.newest(chosen)
     else:
-        measured = {result.sha for result in choice.measured_here(options.history or "", own, paths)}
+        measured = {result.sha for result in run.measured_here(options.history or "", own, paths)}
         chosen, lines = sides.choose(options.releases, own, paths.pythons, measured)
         reference = sides.reference(own.releases, paths.pythons)
     if options.reference:
         reference = sides.in_interpreters([options.reference], own)[0]
-    request, refused = choice.request(
+    request, refused = run.requested(
         chosen,
         reference,
         options,
@@ -202,7 +202,7 @@ def _sides_of_dashboard(options: argparse.Namespace, own: Campaign, paths: Paths
     On a new machine it is the newest alone, whose methods are ranked: a second one would double what is installed. Once it was measured,
     the release before it takes turns with it, and those that are there with a newer one.
     """
-    from tensorcopy.measure import choice, sides
+    from tensorcopy.measure import run, sides
     from tensorcopy.releases import environments
 
     pythons = environments.known_pythons(paths.pythons)
@@ -215,7 +215,7 @@ def _sides_of_dashboard(options: argparse.Namespace, own: Campaign, paths: Paths
     if not able:
         sides.of_release(own.releases[-1], pythons)  # raises why
     newest, *before = [sides.of_release(release, pythons) for release in able]
-    measured = {result.sha for result in choice.measured_here(options.history or "", own, paths)}
+    measured = {result.sha for result in run.measured_here(options.history or "", own, paths)}
     there = [each for each in before if each.release.sha in measured and each.is_installed(own, paths)][: OF_DASHBOARD_SIDES - 1]
     if newest.release.sha in measured and not there:
         there = before[:1]

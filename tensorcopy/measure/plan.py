@@ -284,10 +284,8 @@ def minutes(tasks: Sequence[Task], suites: Suites, parallel: int) -> str:
     return slow if of_others else f"about {number} min"
 
 
-def in_vain(task: Task, launch: Launch, suites: Suites) -> TensorcopyError | None:
-    """Return the error of a launch that has brought a task no nearer to its end, which would never come; None where it has."""
-    if task.after(launch, suites).left != task.left:
-        return None
+def in_vain(task: Task) -> TensorcopyError:
+    """Return the error of a task that a launch has brought no nearer to its end, which would never come."""
     what, following = (
         f"a launch brought {task.name} no nearer to what it lacks",
         "give parameters fixed texts, such as names that setup looks up",

@@ -11,11 +11,14 @@ import platform
 import re
 import shutil
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from itertools import pairwise
+from functools import partial
+from itertools import pairwise, zip_longest
+from math import inf
 from pathlib import Path
 from threading import Event
 from time import monotonic
@@ -27,7 +30,7 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import Change, Reason
-from tensorcopy.measure import git, launch, plan, sides
+from tensorcopy.measure import git, launch, plan, settings, sides
 from tensorcopy.measure.launch import Benchmark
 from tensorcopy.measure.plan import Request, Task
 from tensorcopy.measure.process import SideFailed, shuffled, usable_cores
@@ -40,7 +43,7 @@ from tensorcopy.results.histories import History
 from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import INSTRUCTIONS
-from tensorcopy.worker import hardware
+from tensorcopy.worker import hardware, nvidia
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 # Half of the interval of a difference of two neighbours above which a case of a history gets as many launches again, up to 2^20 elements
@@ -102,27 +105,68 @@ class _Run:
         """Whether no further launch begins."""
         return monotonic() >= self.request.until
 
+    @property
+    def provenances(self) -> dict[Place, Mapping[str, Any]]:
+        """The provenance of the sides that are open."""
+        return {side.place: each.program.provenance for side, each in self.opened.items()}
+
     def own(self) -> list[History]:
         """Return the histories to which launches of this run can belong: the one of a name, or those of this processor."""
-        processors = {hardware.processor(str(of["cpu"]), of["hardware"]) for of in self.provenances().values()}
+        processors = {hardware.processor(str(of["cpu"]), of["hardware"]) for of in self.provenances.values()}
         loaded = reader.load_results(self.results, self.campaign)
         return own_histories(loaded, self.request.history, processors or {hardware.own_processor()})
 
-    def tasks(self, divided: Sequence[Sequence[Side]], request: Request, suites: Mapping[str, Benchmark]) -> list[Task]:
+    def tasks(self, groups: Sequence[Sequence[Side]], request: Request, suites: Mapping[str, Benchmark]) -> list[Task]:
         """Return what groups of sides lack of these suites."""
-        return plan.tasks(request, divided, suites, [*self.stored, *self.launches], self.provenances(), self.campaign)
+        able = [[side for side in group if side not in self.failed] for group in groups]
+        return plan.tasks(request, able, suites, [*self.stored, *self.launches], self.provenances, self.campaign)
 
-    def provenances(self) -> dict[Place, Mapping[str, Any]]:
-        """Return the provenance of the sides that are open."""
-        return {side.place: each.program.provenance for side, each in self.opened.items()}
+    def begin(self) -> None:
+        """Open what tells the suites: both sides of a comparison, of releases an installed one, or else the newest.
 
-    def open(self, wanted: Iterable[Side]) -> list[Side]:
-        """Return those of some sides that can be measured, installed unless they are; the others are `failed`. Raises DiskError.
+        Raises TensorcopyError where there is no such side, and DiskError.
+        """
+        launches.require_room(self.results)
+        self.share_suites()
+        request = self.request
+        for revision in filter(None, (side.revision for side in request.sides)):
+            if pointers := git.pointers(revision.folder):
+                self.notes[f"{revision.name} has pointers of Git LFS in place of {some(pointers)}: install git-lfs, and repeat"] = None
+        preferred = sorted(request.sides, key=lambda side: (side.is_installed(self.campaign, self.paths), side.release), reverse=True)
+        for wanted in [request.sides] if request.together else [[side] for side in preferred]:
+            self.open(wanted)
+            if not self.failed.keys() & {*wanted}:
+                break
+        else:
+            raise next(iter(self.failed.values()))
+        self.select()
+        self.stored += [each for history in self.own() for each in history.launches]
+
+    def share_suites(self) -> None:
+        """Let the earlier of two commits run its own suites where it cannot import those of the later one.
+
+        So a benchmark whose body has changed is the same on both sides, unless that is impossible. Raises DiskError.
+        """
+        before, *others = self.request.sides
+        revision = before.revision
+        if revision is None or revision.suites_from == revision.folder:
+            return
+        self.open(self.request.sides)
+        if self.failed:
+            return
+        of_others = {what for side in others for what in self.opened[side].broken}
+        if reasons := [f"{what}: {why}" for what, why in self.opened[before].broken.items() if what not in of_others]:
+            self.notes[f"{revision.name} runs its own suites: {reasons[0]}"] = None
+            own = replace(before, revision=replace(revision, suites_from=revision.folder))
+            del self.opened[before]
+            self.request = replace(self.request, sides=(own, *others))
+
+    def open(self, wanted: Iterable[Side]) -> None:
+        """Open sides, installed unless they are; those that cannot be measured are `failed`. Raises DiskError.
 
         Installed ones are started at the same time.
         """
-        wanted = [*dict.fromkeys(wanted)]
-        closed = [each for each in wanted if each not in self.opened and each not in self.failed]
+        closed = [each for each in dict.fromkeys(wanted) if each not in self.opened and each not in self.failed]
         there = [each for each in closed if each.is_installed(self.campaign, self.paths)]
         missing = [each for each in closed if each not in there]
 
@@ -141,20 +185,19 @@ class _Run:
         for number, side in enumerate(missing):
             self.report_progress(number / len(missing), f"installing {side}")
             open_one(side)
-        return [each for each in wanted if each in self.opened]
 
-    def select(self, able: Sequence[Side]) -> None:
+    def select(self) -> None:
         """Take note of the cases that a request selects of open sides, and of what cannot be imported. Raises TensorcopyError."""
-        of_programs = [(self.opened[side].program, self.opened[side].suites) for side in able]
-        devices = {device for program, _ in of_programs for device in program.provenance["accelerators"]}
+        able = [self.opened[side] for side in dict.fromkeys([*self.request.sides, *self.opened]) if side in self.opened]
+        devices = {device for each in able for device in each.program.provenance["accelerators"]}
         errors = []
-        for what, why in {what: why for side in able for what, why in self.opened[side].broken.items()}.items():
+        for what, why in {what: why for each in able for what, why in each.broken.items()}.items():
             name = re.search(r"No module named '(\w+)", why)
             following = f'requires = ["{name[1]}"] in [project] of tensorcopy.toml, or the package that has it' if name else "correct it"
             what, allowed = f"{what} of the suites cannot be measured", "what asv can import and make"
             errors.append(TensorcopyError(what, got=why, allowed=allowed, next=following))
         try:
-            self.suites |= plan.wanted(self.request, launch.merged(of_programs)[0], devices)
+            self.suites |= plan.wanted(self.request, launch.merged([(each.program, each.suites) for each in able])[0], devices)
         except TensorcopyError as error:
             raise errors[0] if errors else error from error
         if self.request.selection or self.request.case:
@@ -162,19 +205,174 @@ class _Run:
         else:
             self.problems += [each for each in errors if str(each) not in map(str, self.problems)]
 
-    def keep(self, taken: Launch, notes: Iterable[str]) -> None:
-        """Write a launch into its history. Raises TensorcopyError for a named one of other conditions."""
+    def take_groups(self, groups: Sequence[Sequence[Side]], parallel: int) -> None:
+        """Take what groups lack whose environments are on the disk together, and more of the cases that are not exact enough."""
+        of_groups, request, suites = {side for group in groups for side in group}, self.request, self.suites
+        self.open(of_groups)
+        if not of_groups & self.opened.keys():
+            return
+        self.select()
+        of_kind = {kind: [task for task in self.tasks(groups, request, suites) if task.kind == kind] for kind in ("times", "counts")}
+        if request.together:  # a comparison shows both, however soon it ends
+            self.take(of_kind["counts"])
+        left = self.take(of_kind["times"], parallel)
+        target, most = request.launches, request.most or 2 * request.launches
+        while target < most and not left and not self.is_over and request.shard == (1, 1):
+            cases = self.wide({side.place for side in of_groups & self.opened.keys()})
+            if not cases:
+                break
+            names, further = ", ".join(case.name for case in cases[:NAMED]), len(cases) - NAMED
+            what = f"{counted(len(cases), 'case')} not exact enough after {counted(target, 'launch')}"
+            self.say(f"{what}: {names}{f' and {further} more' if further > 0 else ''}")
+            target = min(2 * target, most)
+            of_wide = plan.only(plan.timed(suites, newest=False), cases)
+            left = self.take(self.tasks(groups, replace(request, launches=target, again=False, counts=None), of_wide), parallel)
+        self.left += left
+        if not request.together:
+            self.take(of_kind["counts"])
+        if request.functions and not hardware.missing_valgrind() and not self.is_over:
+            self.take_functions()
+
+    def wide(self, places: Collection[Place]) -> list[Case]:
+        """Return the cases that are not exact enough between two neighbours among some sides.
+
+        A case is chosen by the width of its interval, whatever the difference is: a choice by the verdict would have to share the chance
+        of a false alarm.
+        """
+        of_sides = [[result for result in history.results if result.place in places] for history in self.own()]
+        pairs = [Question(before, after, self.campaign.rules) for results in of_sides for before, after in pairwise(results)]
+        changes = [each for question in pairs for each in comparisons.between(question).changes.items()]
+        return sorted({case for case, change in changes if is_wide(case, change, self.request.half)}, key=str)
+
+    def take(self, tasks: Sequence[Task], parallel: int = 1) -> int:
+        """Take the launches of tasks, that which lacks most first, at random among equal ones; return how many are left."""
+        done, total, title = 0, max(1, sum(task.launches for task in tasks)), ""
+
+        def report(part: float, doing: str) -> None:
+            self.report_progress((done + part) / total, f"{title}: {doing}")
+
+        while True:
+            tasks = [task.without(self.failed) for task in tasks if not (self.request.together and self.failed)]
+            left = {number: task.launches for number, task in enumerate(tasks)}
+            if not any(left.values()):
+                return 0
+            # a comparison has one launch of times, however long its sides took to start
+            is_first = self.request.together and tasks[0].kind == "times" and "times" not in [each.kind for each in self.launches]
+            if self.is_over and not is_first:
+                return sum(left.values())
+            chosen: list[int] = []
+            while len(chosen) < parallel and max(left.values()) > 0:
+                chosen.append(max(shuffled(left), key=left.__getitem__))
+                left[chosen[-1]] -= 1
+            title = f"{tasks[chosen[0]].name}, launch {done + 1} of {max(total, done + 1)}"
+            for number, taken in zip(chosen, self.take_together([tasks[number] for number in chosen], report)):
+                if taken is None:  # a side has failed; its error is noted
+                    continue
+                done += 1
+                before, tasks[number] = tasks[number], tasks[number].after(taken, self.suites)
+                if before.left and before == tasks[number]:
+                    self.problems.append(plan.in_vain(before))
+                    tasks[number] = replace(before, left={})
+                if len(self.launches) == 1 and (line := plan.failures([taken], self.suites)):
+                    self.say(line)
+
+    def take_together(self, tasks: Sequence[Task], report: ReportProgress) -> list[Launch | None]:
+        """Take a launch of each task, all at the same time, each on another core, and return them; None where a side does not start.
+
+        They begin together, so that the state of the page cache is drawn anew before. An interrupt ends all of them at their next case.
+        """
+        interrupted, cores = Event(), usable_cores()
+
+        def report_first(share: float, doing: str, *, is_first: bool) -> None:
+            if interrupted.is_set():
+                raise KeyboardInterrupt
+            if is_first:
+                report(share, doing)
+
+        launches.require_room(self.results)
+        if len(tasks) == 1 or len(cores) < len(tasks):
+            return [self.take_one(task, None, report) for task in tasks]
+        with ThreadPoolExecutor(len(tasks)) as pool:
+            reports = [partial(report_first, is_first=number == 0) for number in range(len(tasks))]
+            waiting = [pool.submit(self.take_one, *each) for each in zip(tasks, shuffled(cores), reports)]
+            try:
+                ended, _ = wait(waiting, return_when=FIRST_EXCEPTION)
+                for error in filter(None, (each.exception() for each in ended)):
+                    raise error
+                return [each.result() for each in waiting]
+            except BaseException:
+                interrupted.set()
+                raise
+
+    def take_one(self, task: Task, core: int | None, report: ReportProgress) -> Launch | None:
+        """Take a launch and write it into its history. Raises TensorcopyError for a named one of other conditions."""
+        programs, fields = [self.opened[side].program for side in task.sides], dict[str, Any]()
+        if task.kind == "counts":
+            fields = {name: self.opened[task.sides[0]].report.get(name, {}) for name in ("methods", "article")}
+        elif self.request.reference in task.sides and len(programs) > 1:
+            fields = {"reference": task.sides.index(self.request.reference)}
+        try:
+            taken, notes = launch.take(programs, machine_name(), task.cases, kind=task.kind, core=core, report_progress=report, **fields)
+        except SideFailed as error:
+            self.failed |= {side: error for side, program in zip(task.sides, programs) if program is error.program}
+            return None
         conditions = histories.conditions_of(taken, histories.environment_of(taken), self.campaign.requires)
         assert conditions is not None
         named = self.request.history
-        folder, is_new = histories.folder_of(
-            self.results, conditions, named or self.request.machine or machine_name(), is_named=bool(named)
-        )
+        name = named or self.request.machine or machine_name()
+        folder, is_new = histories.folder_of(self.results, conditions, name, is_named=bool(named))
         launches.write(folder, taken)
         self.launches.append(taken)
         if is_new and self.request.folder is None:
             self.notes[f"a new history begins: {folder.name} ({conditions})"] = None
         self.notes |= dict.fromkeys(notes)
+        return taken
+
+    def take_functions(self) -> None:
+        """Count the functions of each release whose instructions were counted, and that has none; write a file of each."""
+        instructions = {name for name, suite in self.suites.items() if suite.spec.metric == INSTRUCTIONS}
+        there = {side.place for each in (*self.stored, *self.launches) if instructions & each.suites.keys() for side in each.sides}
+        folders = {each.conditions.environment: each.folder for each in reversed(self.own())}
+        lacking, profiled = dict[Side, Path](), 0
+        for side in self.request.sides:
+            if side in self.opened and side.place in there and side.environment in folders:
+                of_side = folders[side.environment], *side.place[:2]
+                lacking |= {} if function_profiles.paths_of(*of_side) else {side: function_profiles.path_of(*of_side)}
+        for number, (side, path) in enumerate(lacking.items()):
+            self.report_progress(number / len(lacking), f"functions of {side}")
+            try:
+                function_profiles.write(path, functions(self.opened[side], self.campaign.profiler))
+                profiled += 1
+            except DiskError:
+                raise  # the next file could not be stored either
+            except TensorcopyError as error:
+                self.problems.append(error)
+        if profiled:
+            self.notes[f"functions of {counted(profiled, 'release')} counted"] = None
+
+    def outcome(self) -> RunOutcome:
+        """Return what it has brought."""
+        request, own = self.request, self.own()
+        of_history = plan.timed(self.suites, newest=False) or plan.timed(self.suites, newest=True)
+        there = plan.counts([*self.stored, *self.launches], of_history, self.provenances)
+        places = {side.place for side in request.sides}
+        if request.reference in self.failed and request.reference not in request.sides:
+            self.notes[f"without the reference: {self.failed.pop(request.reference)}"] = None
+        for side, each in self.opened.items():
+            for device, reason in each.program.provenance.get("unsupported", {}).items():
+                self.notes[f"torch {side.release.version} is not measured on {device}: {reason}"] = None
+        if any(each.kind == "times" and len(each.sides) == 1 for each in self.launches) and not request.together:
+            self.notes[ALONE] = None
+        if self.is_over and self.left:
+            self.notes[f"stopped at the end of its time: {counted(self.left, 'launch')} left; the same command takes them"] = None
+        return RunOutcome(
+            suites=self.suites,
+            counts={side: plan.fewest(there, side, of_history) for side in request.sides},
+            results=tuple(result for history in own for result in history.results if result.place in places),
+            histories=tuple(own),
+            problems=tuple(dict.fromkeys([*self.failed.values(), *self.problems])),
+            notes=tuple(self.notes),
+        )
 
 
 def run(
@@ -193,34 +391,23 @@ def run(
     Raises TensorcopyError where nothing can be measured, and DiskError.
     """
     of = _Run(request, campaign, paths, say, report_progress)
-    launches.require_room(of.results)
-    request = of.request = _with_suites_of_the_last(of)
-    for revision in filter(None, (side.revision for side in request.sides)):
-        if pointers := git.pointers(revision.folder):
-            of.notes[f"{revision.name} has pointers of Git LFS in place of {some(pointers)}: install git-lfs, and repeat"] = None
-    # of releases one tells the suites: an installed one, or else the newest
-    preferred = sorted(request.sides, key=lambda side: (side.is_installed(campaign, paths), side.release), reverse=True)
-    able = of.open(request.sides) if request.together else next(filter(None, (of.open([side]) for side in preferred)), [])
-    if len(able) < (len(request.sides) if request.together else 1):
-        raise next(iter(of.failed.values()))
-    of.select(able)
-    of.stored += [each for history in of.own() for each in history.launches]
-    every, divided = {*request.sides, *filter(None, [request.reference])}, plan.groups(request)
+    of.begin()
+    request, groups = of.request, plan.groups(of.request)
+    every = {*request.sides, *filter(None, [request.reference])}
     size = min(request.environments or len(every), len(every))
-    batches = [divided] if size == len(every) else [[group] for group in divided]
+    batches = [groups] if size == len(every) else [[group] for group in groups]
     parallel = request.parallel or _parallel(size, of)
     is_once = request.shard != (1, 1) or request.most == request.launches
     more = "" if is_once else "; then up to as many again of the cases that are not exact enough"
-    for line in plan.outlook(of.tasks(divided, request, of.suites), of.suites, parallel, more):
+    for line in plan.outlook(of.tasks(groups, request, of.suites), of.suites, parallel, more):
         say(line)
     try:
-        for number, batch in enumerate(batches):
-            _take_batch(of, batch, parallel)
+        for batch, following in zip_longest(batches, batches[1:], fillvalue=[()]):
+            of.take_groups(batch, parallel)
             if of.is_over:
                 break  # the environments are needed for the rest
-            kept = {request.reference, *(side for group in batches[number + 1 : number + 2] for side in group[0])}
             for side in batch[0] if len(batches) > 1 else ():
-                if side not in kept and not side.interpreter:
+                if side not in (request.reference, *following[0]) and not side.interpreter:
                     environments.remove(side.path(campaign, paths))
                     of.opened.pop(side, None)
     except KeyboardInterrupt:
@@ -230,144 +417,7 @@ def run(
     except DiskError as error:
         error.earlier = [*dict.fromkeys([*of.failed.values(), *of.problems])]
         raise
-    return _outcome(of)
-
-
-def _with_suites_of_the_last(of: _Run) -> Request:
-    """Return a request in which the earlier of two commits runs its own suites where it cannot import those of the later one.
-
-    So a benchmark whose body has changed is the same on both sides, unless that is impossible. Raises DiskError.
-    """
-    request, (before, *others) = of.request, of.request.sides
-    revision = before.revision
-    if revision is None or revision.suites_from == revision.folder or len(of.open(request.sides)) < len(request.sides):
-        return request
-    of_others = {what for side in others for what in of.opened[side].broken}
-    reasons = [f"{what}: {why}" for what, why in of.opened[before].broken.items() if what not in of_others]
-    if not reasons:
-        return request
-    of.notes[f"{revision.name} runs its own suites: {reasons[0]}"] = None
-    own = replace(before, revision=replace(revision, suites_from=revision.folder))
-    del of.opened[before]
-    return replace(request, sides=(own, *others))
-
-
-def _take_batch(of: _Run, divided: Sequence[Sequence[Side]], parallel: int) -> None:
-    """Take what is missing of groups whose environments are on the disk together."""
-    request = of.request
-    able = of.open(side for group in divided for side in group)
-    if request.reference in of.failed and request.reference not in request.sides:
-        of.notes[f"without the reference: {of.failed.pop(request.reference)}"] = None
-    if not able:
-        return
-    of.select(able)
-    divided = [tuple(side for side in group if side in able) for group in divided]
-    of_kind = {kind: [task for task in of.tasks(divided, request, of.suites) if task.kind == kind] for kind in ("times", "counts")}
-    if request.together:  # a comparison shows both, however soon it ends
-        _take(of, of_kind["counts"], 1)
-    left = _take(of, of_kind["times"], parallel)
-    target, most = request.launches, request.most or 2 * request.launches
-    while target < most and not left and not of.is_over and request.shard == (1, 1):
-        cases = wide(of.own(), {side.place for side in able}, of)
-        if not cases:
-            break
-        names, further = ", ".join(case.name for case in cases[:NAMED]), len(cases) - NAMED
-        what = f"{counted(len(cases), 'case')} not exact enough after {counted(target, 'launch')}"
-        of.say(f"{what}: {names}{f' and {further} more' if further > 0 else ''}")
-        target = min(2 * target, most)
-        of_wide = plan.only(plan.timed(of.suites, newest=False), cases)
-        left = _take(of, of.tasks(divided, replace(request, launches=target, again=False, counts=None), of_wide), parallel)
-    of.left += left
-    if not request.together:
-        _take(of, of_kind["counts"], 1)
-    if request.functions and not hardware.missing_valgrind() and not of.is_over:
-        _take_functions(of, [side for side in able if side in request.sides])
-
-
-def _take(of: _Run, tasks: Sequence[Task], parallel: int) -> int:
-    """Take the launches of tasks, that which lacks most first, at random among equal ones; return how many are left."""
-    tasks = [task for task in tasks if task.launches]
-    done, total = 0, sum(task.launches for task in tasks)
-    while tasks:
-        is_first = of.request.together and tasks[0].kind == "times" and all(each.kind == "counts" for each in of.launches)
-        if of.is_over and not is_first:  # a comparison has one launch of times, however long its sides took to start
-            break
-        left = {number: task.launches for number, task in enumerate(tasks)}
-        chosen: list[int] = []
-        while len(chosen) < parallel and max(left.values()) > 0:
-            chosen.append(max(shuffled(left), key=left.__getitem__))
-            left[chosen[-1]] -= 1
-        title = f"{tasks[chosen[0]].name}, launch {done + 1} of {max(total, done + 1)}"
-        brought = _take_together(of, [tasks[number] for number in chosen], title, done / max(total, 1), 1 / max(total, 1))
-        for number, taken in zip(chosen, brought):
-            if taken is None:  # a side has failed; its error is noted
-                continue
-            done += 1
-            if error := plan.in_vain(tasks[number], taken, of.suites):
-                of.problems.append(error)
-                tasks[number] = replace(tasks[number], left={})
-            tasks[number] = tasks[number].after(taken, of.suites)
-            if len(of.launches) == 1 and (line := plan.failures([taken], of.suites)):
-                of.say(line)
-        tasks = [task.without([side for side in task.sides if side in of.failed]) for task in tasks]
-        tasks = [task for task in tasks if task.launches and not (of.request.together and of.failed)]
-    return sum(task.launches for task in tasks)
-
-
-def _take_together(of: _Run, tasks: Sequence[Task], title: str, done: float, share: float) -> list[Launch | None]:
-    """Take a launch of each task, all at the same time, each on another core, and return them; None where a side does not start.
-
-    They begin together, so that the state of the page cache is drawn anew before. An interrupt ends all of them at their next case.
-    """
-    interrupted, cores = Event(), usable_cores()
-
-    def take(task: Task, core: int | None, is_first: bool) -> Launch | None:
-        def report(part: float, doing: str) -> None:
-            if interrupted.is_set():
-                raise KeyboardInterrupt
-            if is_first:
-                of.report_progress(done + part * share, f"{title}: {doing}")
-
-        programs, fields = [of.opened[side].program for side in task.sides], dict[str, Any]()
-        if task.kind == "counts":
-            fields = {name: of.opened[task.sides[0]].report.get(name, {}) for name in ("methods", "article")}
-        elif of.request.reference in task.sides and len(programs) > 1:
-            fields = {"reference": task.sides.index(of.request.reference)}
-        try:
-            taken, notes = launch.take(programs, machine_name(), task.cases, kind=task.kind, core=core, report_progress=report, **fields)
-        except SideFailed as error:
-            of.failed |= {side: error for side, program in zip(task.sides, programs) if program is error.program}
-            return None
-        of.keep(taken, notes)
-        return taken
-
-    launches.require_room(of.results)
-    if len(tasks) == 1 or len(cores) < len(tasks):
-        return [take(task, None, True) for task in tasks]
-    with ThreadPoolExecutor(len(tasks)) as pool:
-        waiting = [pool.submit(take, task, core, number == 0) for number, (task, core) in enumerate(zip(tasks, shuffled(cores)))]
-        try:
-            ended, _ = wait(waiting, return_when=FIRST_EXCEPTION)
-            for error in filter(None, (each.exception() for each in ended)):
-                raise error
-            return [each.result() for each in waiting]
-        except BaseException:
-            interrupted.set()
-            raise
-
-
-def wide(of_run: Sequence[History], places: Collection[Place], of: _Run) -> list[Case]:
-    """Return the cases that are not exact enough between two neighbours among some sides.
-
-    A case is chosen by the width of its interval, whatever the difference is: a choice by the verdict would have to share the chance of a
-    false alarm.
-    """
-    found = dict[Case, None]()
-    for history in of_run:
-        for before, after in pairwise(result for result in history.results if result.place in places):
-            changes = comparisons.between(Question(before, after, of.campaign.rules)).changes
-            found |= {case: None for case, change in changes.items() if is_wide(case, change, of.request.half)}
-    return sorted(found, key=str)
+    return of.outcome()
 
 
 def is_wide(case: Case, change: Change, half: float | None) -> bool:
@@ -379,27 +429,6 @@ def is_wide(case: Case, change: Change, half: float | None) -> bool:
     if half is None:
         half = WIDE_LARGE if comparisons.kind(case)[1] == len(comparisons.KINDS) else WIDE
     return bool((change.interval[1] / change.interval[0]) ** 0.5 - 1 > half)
-
-
-def _take_functions(of: _Run, able: Sequence[Side]) -> None:
-    """Count the functions of each release whose instructions were counted, and that has none; write a file of each."""
-    instructions = {name for name, suite in of.suites.items() if suite.spec.metric == INSTRUCTIONS}
-    there = {side.place for each in (*of.stored, *of.launches) if instructions & each.suites.keys() for side in each.sides}
-    folders, profiled = {each.conditions.environment: each.folder for each in reversed(of.own())}, 0
-    lacking = [side for side in able if side.place in there and side.environment in folders]
-    lacking = [side for side in lacking if not function_profiles.paths_of(folders[side.environment], *side.place[:2])]
-    for number, side in enumerate(lacking):
-        of.report_progress(number / len(lacking), f"functions of {side}")
-        try:
-            document = functions(of.opened[side], of.campaign.profiler)
-            function_profiles.write(function_profiles.path_of(folders[side.environment], *side.place[:2]), document)
-            profiled += 1
-        except DiskError:
-            raise  # the next file could not be stored either
-        except TensorcopyError as error:
-            of.problems.append(error)
-    if profiled:
-        of.notes[f"functions of {counted(profiled, 'release')} counted"] = None
 
 
 def functions(opened: Opened, profiler: str, pattern: str = "") -> dict[str, Any]:
@@ -417,29 +446,6 @@ def functions(opened: Opened, profiler: str, pattern: str = "") -> dict[str, Any
     provenance = opened.report["provenance"]
     of_release = {name: provenance[name] for name in ("torch", "torch_sha", "python", "libc", "tensorcopy")}
     return {"version": function_profiles.VERSION, **of_release, "started": began, **document}
-
-
-def _outcome(of: _Run) -> RunOutcome:
-    """Return what a run has brought."""
-    request, own = of.request, of.own()
-    of_history = plan.timed(of.suites, newest=False) or plan.timed(of.suites, newest=True)
-    there = plan.counts([*of.stored, *of.launches], of_history, of.provenances())
-    places = {side.place for side in request.sides}
-    for side, each in of.opened.items():
-        for device, reason in each.program.provenance.get("unsupported", {}).items():
-            of.notes[f"torch {side.release.version} is not measured on {device}: {reason}"] = None
-    if any(each.kind == "times" and len(each.sides) == 1 for each in of.launches) and not request.together:
-        of.notes[ALONE] = None
-    if of.is_over and of.left:
-        of.notes[f"stopped at the end of its time: {counted(of.left, 'launch')} left; the same command takes them"] = None
-    return RunOutcome(
-        suites=of.suites,
-        counts={side: plan.fewest(there, side, of_history) for side in request.sides},
-        results=tuple(result for history in own for result in history.results if result.place in places),
-        histories=tuple(own),
-        problems=tuple(dict.fromkeys([*of.failed.values(), *of.problems])),
-        notes=tuple(of.notes),
-    )
 
 
 def compared(request: Request, outcome: RunOutcome, campaign: Campaign, margin: float | None = None) -> Comparison | None:
@@ -462,6 +468,39 @@ def revisions_folder(paths: Paths) -> Path:
 def machine_name() -> str:
     """Return the name of this machine: of the histories that begin here, unless a user names one."""
     return re.sub(r"[^\w.+-]", "-", platform.node()).strip("._+-")[:LONGEST_NAME] or "host"
+
+
+def requested(chosen: Sequence[Side], reference: Side | None, given: Namespace, **fields: Any) -> tuple[Request, list[str]]:
+    """Return the request for sides and a reference, as far as the needed GPU can run them, and a line for each that it cannot.
+
+    given : settings, see `settings.add`
+    fields : other fields of the request
+
+    Raises TensorcopyError where it can run none.
+    """
+    able, lines, needs = [*chosen], list[str](), settings.needs(given.device)
+    if needs == "cuda":
+        gpus = nvidia.visible_gpus()
+        able, lines = sides.runnable(chosen, gpus)
+        reference = reference if reference and not sides.runnable([reference, *able], gpus)[1] else None
+    asked = Request(
+        tuple(able),
+        reference,
+        device=given.device or "",
+        needs=needs,
+        until=monotonic() + (given.budget or inf),
+        shard=given.shard or (1, 1),
+        parallel=given.parallel or 0,
+        environments=given.environments or 0,
+        **fields,
+    )
+    return asked, lines
+
+
+def measured_here(history: str, own: Campaign, paths: Paths) -> list[Result]:
+    """Return the results of this machine: those in the history of a name, or for "" in those of this processor."""
+    loaded = reader.load_results(paths.results, own)
+    return [result for each in own_histories(loaded, history, [hardware.own_processor()]) for result in each.results]
 
 
 def own_histories(loaded: reader.Results, name: str, processors: Collection[str]) -> list[History]:

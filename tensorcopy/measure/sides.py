@@ -253,6 +253,11 @@ def in_interpreters(pythons: Sequence[str], campaign: Campaign, named: Sequence[
     return [each for each in names if not named or NEW in named or names[each].intersection(named)]
 
 
+def newest(several: Sequence[Side]) -> Side | None:
+    """Return the reference of interpreters: the one with the newest release; None for one alone."""
+    return max(several, key=lambda each: each.release) if len(several) > 1 else None
+
+
 def of_commits(commits: Mapping[str, str], campaign: Campaign, paths: Paths, *, version: str = "", interpreter: str = "") -> list[Side]:
     """Return commits as sides under the newest torch that all of them support and this machine can install.
 

@@ -177,7 +177,7 @@ def machine(every_python, tmp_path, monkeypatch) -> Machine:
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(sides, "opened", made.opened)
     monkeypatch.setattr(launch, "take", made.take)
-    for module in ("measure.run", "measure.choice", "cli.compare"):
+    for module in ("measure.run", "cli.compare"):
         monkeypatch.setattr(f"tensorcopy.{module}.monotonic", lambda: made.now)
     monkeypatch.setattr(run.platform, "node", lambda: "box")
     monkeypatch.setattr(hardware, "missing_valgrind", lambda: "no valgrind here")
@@ -294,7 +294,7 @@ def test_a_launch_of_one_release_on_two_pythons_is_beside_no_other(machine):
 def test_the_reference_gets_the_launches_that_it_is_asked_for(machine):
     """Also where the other releases have theirs, without it."""
     machine.cannot_start = "2.8.0@3.11"
-    assert measure("2.15.0", "--launches", "2", "--no-counts") == 2
+    assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
     machine.cannot_start = ""
     assert measure("2.8.0", "2.15.0", "--launches", "2", "--no-counts") == 0
     assert machine.sides == [["2.15.0@3.11"]] * 2 + [["2.15.0@3.11", "2.8.0@3.11"]] * 2
