@@ -252,36 +252,33 @@ def name_of(sides: Sequence[Side], reference: Side | None) -> str:
     return f"torch {own[0].release.version} to {own[-1].release.version} on Python {own[0].python}{beside}"
 
 
-def outlook(tasks: Sequence[Task], suites: Suites, parallel: int, more: str) -> list[str]:
-    """Return what tasks will take: launches and minutes; nothing where none is missing; more : what may follow."""
-    of_times, of_counts = ([task for task in tasks if task.kind == kind and task.launches] for kind in ("times", "counts"))
-    lines = []
-    if of_times:
+def outlook(tasks: Sequence[Task], suites: Suites, parallel: int, more: str) -> str:
+    """Return what tasks will take: launches, counts and minutes; "" where none is missing.
+
+    Of another's suites it is the least, since their setup and calls may take minutes. more : what may follow launches of times
+    """
+    lacking = {kind: [task for task in tasks if task.kind == kind and task.launches] for kind in ("times", "counts")}
+    seconds, parts, has_others = 0.0, list[str](), False
+    if of_times := lacking["times"]:
         sizes = sorted({len(task.sides) for task in of_times})
         of = counted(sizes[0], "side") if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} sides"
         at_a_time = f", {parallel} at a time" if parallel > 1 else ""
-        number = counted(sum(task.launches for task in of_times), "launch")
-        lines.append(f"{number} of {of}{at_a_time}: {minutes(of_times, suites, parallel)}{more}")
-    if of_counts:
-        of = counted(len(of_counts), "release")
-        lines.append(f"{'then ' if lines else ''}counts of {of}: {minutes(of_counts, suites, 1)}")
-    return lines
-
-
-def minutes(tasks: Sequence[Task], suites: Suites, parallel: int) -> str:
-    """Return about how long tasks of a kind take: of another's suites the least, since their setup and calls may take minutes."""
-    seconds, of_others = sum(START_SECONDS * task.launches * len(task.sides) for task in tasks), 0
-    for suite in suites.values():
-        if suite.timed == (tasks[0].kind == "times"):
-            shipped = suite.spec.shipped
-            of_others += 0 if shipped else len(suite.selected)
+        parts.append(f"{counted(sum(task.launches for task in of_times), 'launch')} of {of}{at_a_time}")
+    if lacking["counts"]:
+        parts.append(f"counts of {counted(len(lacking['counts']), 'release')}")
+    for task in (*lacking["times"], *lacking["counts"]):
+        at_once = parallel if task.kind == "times" else 1
+        seconds += START_SECONDS * task.launches * len(task.sides) / at_once
+        for suite in (each for each in suites.values() if each.timed == (task.kind == "times")):
+            has_others |= not suite.spec.shipped
             for text, _, nbytes in suite.sizes():
-                of_case = COUNT_SECONDS if not suite.timed else CASE_SECONDS + BYTE_SECONDS * nbytes if shipped else OWN_FORK_SECONDS
-                for task in tasks:
-                    seconds += of_case * len(task.sides) * max((task.left.get((side.place, text), 0) for side in task.sides), default=0)
-    number = max(1, round(seconds / parallel / 60))
-    slow = f"at least {number} min for {counted(of_others, 'case')}, more where setup or a call is slow"
-    return slow if of_others else f"about {number} min"
+                of_case = (
+                    COUNT_SECONDS if not suite.timed else CASE_SECONDS + BYTE_SECONDS * nbytes if suite.spec.shipped else OWN_FORK_SECONDS
+                )
+                number = max(task.left.get((side.place, text), 0) for side in task.sides)
+                seconds += of_case * number * len(task.sides) / at_once
+    minutes = f"{'at least' if has_others else 'about'} {max(1, round(seconds / 60))} min"
+    return f"{', and '.join(parts)}: {minutes}{more if of_times else ''}" if parts else ""
 
 
 def in_vain(task: Task) -> TensorcopyError:

@@ -290,7 +290,7 @@ class _Run:
                 report(share, doing)
 
         launches.require_room(self.results)
-        if len(tasks) == 1 or len(cores) < len(tasks):
+        if len(tasks) == 1:
             return [self.take_one(task, None, report) for task in tasks]
         with ThreadPoolExecutor(len(tasks)) as pool:
             reports = [partial(report_first, is_first=number == 0) for number in range(len(tasks))]
@@ -396,10 +396,10 @@ def run(
     every = {*request.sides, *filter(None, [request.reference])}
     size = min(request.environments or len(every), len(every))
     batches = [groups] if size == len(every) else [[group] for group in groups]
-    parallel = request.parallel or _parallel(size, of)
+    parallel = min(request.parallel or _parallel(size, of), len(usable_cores()))
     is_once = request.shard != (1, 1) or request.most == request.launches
-    more = "" if is_once else "; then up to as many again of the cases that are not exact enough"
-    for line in plan.outlook(of.tasks(groups, request, of.suites), of.suites, parallel, more):
+    more = "" if is_once else "; then up to as many launches again of the cases that are not exact enough"
+    if line := plan.outlook(of.tasks(groups, request, of.suites), of.suites, parallel, more):
         say(line)
     try:
         for batch, following in zip_longest(batches, batches[1:], fillvalue=[()]):
