@@ -39,11 +39,6 @@ def commits(range: str) -> list[str]:
     return _output("rev-list", "--first-parent", "--end-of-options", range, "--", wanted=f"the commits {range}").split()
 
 
-def date(sha: str) -> int:
-    """Return when a commit was made, in seconds since 1970."""
-    return int(_output("show", "-s", "--format=%ct", sha, wanted=f"the date of {sha[:8]}"))
-
-
 def fork_point(base: str, head: str) -> str:
     """Return the SHA of the last common commit of two commits.
 
