@@ -258,7 +258,7 @@ def outlook(tasks: Sequence[Task], suites: Suites, parallel: int, more: str) -> 
     Of another's suites it is the least, since their setup and calls may take minutes. more : what may follow launches of times
     """
     lacking = {kind: [task for task in tasks if task.kind == kind and task.launches] for kind in ("times", "counts")}
-    seconds, parts, has_others = 0.0, list[str](), False
+    seconds, parts = 0.0, list[str]()
     if of_times := lacking["times"]:
         sizes = sorted({len(task.sides) for task in of_times})
         of = counted(sizes[0], "side") if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} sides"
@@ -270,15 +270,16 @@ def outlook(tasks: Sequence[Task], suites: Suites, parallel: int, more: str) -> 
         at_once = parallel if task.kind == "times" else 1
         seconds += START_SECONDS * task.launches * len(task.sides) / at_once
         for suite in (each for each in suites.values() if each.timed == (task.kind == "times")):
-            has_others |= not suite.spec.shipped
             for text, _, nbytes in suite.sizes():
                 of_case = (
                     COUNT_SECONDS if not suite.timed else CASE_SECONDS + BYTE_SECONDS * nbytes if suite.spec.shipped else OWN_FORK_SECONDS
                 )
                 number = max(task.left.get((side.place, text), 0) for side in task.sides)
                 seconds += of_case * number * len(task.sides) / at_once
-    minutes = f"{'at least' if has_others else 'about'} {max(1, round(seconds / 60))} min"
-    return f"{', and '.join(parts)}: {minutes}{more if of_times else ''}" if parts else ""
+    minutes = f"{max(1, round(seconds / 60))} min"
+    of_others = sum(len(suite.selected) for suite in suites.values() if not suite.spec.shipped)
+    slow = f"at least {minutes} for {counted(of_others, 'case')}, more where setup or a call is slow"
+    return f"{', and '.join(parts)}: {slow if of_others else f'about {minutes}'}{more if of_times else ''}" if parts else ""
 
 
 def in_vain(task: Task) -> TensorcopyError:

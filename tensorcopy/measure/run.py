@@ -356,8 +356,9 @@ class _Run:
         of_history = plan.timed(self.suites, newest=False) or plan.timed(self.suites, newest=True)
         there = plan.counts([*self.stored, *self.launches], of_history, self.provenances)
         places = {side.place for side in request.sides}
-        if request.reference in self.failed and request.reference not in request.sides:
-            self.notes[f"without the reference: {self.failed.pop(request.reference)}"] = None
+        reference = request.reference
+        if reference in self.failed and reference not in request.sides and not isinstance(self.failed[reference], SideFailed):
+            self.notes[f"without the reference: {self.failed.pop(reference)}"] = None  # it cannot be installed here
         for side, each in self.opened.items():
             for device, reason in each.program.provenance.get("unsupported", {}).items():
                 self.notes[f"torch {side.release.version} is not measured on {device}: {reason}"] = None
