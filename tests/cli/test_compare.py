@@ -212,6 +212,17 @@ def test_releases_that_never_met_are_compared_by_way_of_another(tmp_path, monkey
     assert [line.split()[2] for line in lines] == ["A"] * 12 + ["B"] * 12
 
 
+def test_without_another_release_two_that_never_met_are_unknown(tmp_path):
+    """With the launches of each, which are told; an exact count of one alone is no case of either."""
+    for release, launches in zip(NAMES, (3, 5)):
+        launch_files.write(tmp_path, {"copies.BySize.time_copy tensor 16": {release: 1.0}}, launches=launches)
+    launch_files.write_counts(tmp_path, NAMES[1], {"instructions.BySize.track_instructions tensor 16 False": 1000})
+    question = Question(*launch_files.load(tmp_path, *NAMES))
+    (change,) = comparisons.between(question).changes.values()
+    assert (change.verdict, change.reason, change.launches) == (Verdict.UNKNOWN, Reason.NEVER_MET, (3, 5))
+    assert not comparisons.between(question, "instructions").changes
+
+
 def test_a_side_that_fails_or_skips_a_case_is_the_reason(tmp_path):
     launch_files.write(tmp_path, copies(added=(None, 1.0), removed=(1.0, None), broken=(1.0, "ValueError: no")))
     changes = comparisons.between(Question(*launch_files.load(tmp_path, *NAMES))).changes
