@@ -71,7 +71,7 @@ def main() -> int:
     try:
         from tensorcopy import cli
 
-        code = cli.main(report_start=INTERRUPTION.command_starts)
+        code = cli.main(report_start=INTERRUPTION.command_starts, is_interrupted=lambda: INTERRUPTION.signal)
         if INTERRUPTION.signal:  # the command has printed another error, which the interruption had caused
             INTERRUPTION.end()
         return code

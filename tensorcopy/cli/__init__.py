@@ -51,11 +51,16 @@ tensorcopy COMMAND --help explains a command."""
 EXTRAS = {"matplotlib": "plot"}
 
 
-def main(arguments: Sequence[str] | None = None, report_start: Callable[..., object] = lambda *_: None) -> int:
+def main(
+    arguments: Sequence[str] | None = None,
+    report_start: Callable[..., object] = lambda *_: None,
+    is_interrupted: Callable[[], object] = lambda: False,
+) -> int:
     """Run one command and return its exit code.
 
     report_start : called before a command or a part of it runs, with what it keeps when it is interrupted and, unless it is that of the
         signal, with its exit code then; `tensorcopy.__main__` handles signals
+    is_interrupted : whether a signal has come; an import may raise another exception in place of it, as numpy's does
     """
     with output.clean_streams():
         try:
@@ -65,7 +70,7 @@ def main(arguments: Sequence[str] | None = None, report_start: Callable[..., obj
             return 141
         except Exception as error:
             shown = expected(error)
-            if shown is None and (os.environ.get(TRACEBACK) or _is_interruption(error)):
+            if is_interrupted() or (shown is None and os.environ.get(TRACEBACK)):
                 raise
             shown = shown or fault(error)
             return output.print_errors([*shown.earlier, shown])
@@ -84,11 +89,6 @@ def _run(arguments: Sequence[str] | None, report_start: Callable[..., object]) -
     code = options.command(options) if options.verb else sys.stdout.write(program.format_help())
     output.flush()
     return int(code) if options.verb else 0
-
-
-def _is_interruption(error: BaseException | None) -> bool:
-    """Return whether an exception is Ctrl-C in the middle of an import: Python 3.11 wraps it while a class is being created."""
-    return error is not None and (isinstance(error, KeyboardInterrupt) or _is_interruption(error.__cause__ or error.__context__))
 
 
 def expected(error: Exception) -> TensorcopyError | None:

@@ -60,7 +60,7 @@ def test_the_dashboard_prints_each_stage_and_the_page(measured):
     """The stages are installing, measuring, counting and publishing. Alone, a release is unpaired, and that is said."""
     assert re.search(
         r"installing torch 1.9.0 on Python 3.9\n"
-        r"1 launch of 1 side: about \d+ min[^\n]*\n"
+        r"1 launch of 1 side, and counts of 1 release: about \d+ min[^\n]*\n"
         r"(?:[^\n]*\n)*?"
         r"counting torch 1.9.0 on Python 3.9, launch 1 of 1\n"
         r"publishing the site",
