@@ -157,7 +157,7 @@ def figure(name: str, site: Site) -> str:
     launches = sorted({each.launches for ratios in shown.against.values() for each in ratios.values()})
     on = f"torch {shown.release} on {history.hardware('cpu')}, history {history.name}, {history.day('cpu')}"
     about = f"{escaped(on)}; float32, no grad, one thread, {launches[0]} to {launches[-1]} launches."
-    table = markdown_table(["", f"against {code(shown.recommended)}, of {len(SIZES)} sizes"], rows, "ll")
+    table = markdown_table(["", f"against {code(shown.recommended)}, of {len(SIZES)} sizes up to {count(SIZES[-1])}"], rows, "ll")
     return f"![{shown.title}.]({name}.svg)\n\n{about}\n\n{table}"
 
 

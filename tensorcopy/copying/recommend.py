@@ -364,7 +364,7 @@ def _notes(request: CopyRequest, measured: CopyRequest, ordered: Sequence[Matchi
         yield f"{', '.join(untimed)} {'was' if len(untimed) == 1 else 'were'} not timed here."
     if unknown := [each for against in ratios.values() for each in against.values() if each.word is Word.NOT_TOLD_APART]:
         launches, seen = extent(each.launches for each in unknown), two_digits(median(each.seen for each in unknown if each.seen))
-        yield f"From {launches} launches, a method is called slower 9 times in 10 only if it takes about {seen} × as long."
+        yield f"Half of those not told apart would be called slower 9 times in 10 if they took {seen} × as long ({launches} launches)."
 
 
 @dataclass(frozen=True)

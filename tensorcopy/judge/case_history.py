@@ -32,9 +32,9 @@ class OpenSince(Enum):
     """When an open case last became slower; one that is back to an earlier level is no news."""
 
     NEW = "new"
-    BACK = "back to an earlier level"
     RECENT = "recent"
     OLDER = "older"
+    BACK = "back to an earlier level"
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ class Comparison:
     @property
     def environment(self) -> list[tuple[str, str, str]]:
         """The fields of the provenance that differ and can change a time, before and after; "" where a side has none."""
-        first, second = (_texts(side.provenance) for side in self.sides)
+        first, second = (texts(side.provenance) for side in self.sides)
         fields = ((name, first.get(name, ""), second.get(name, "")) for name in {**first, **second} if name not in NOT_EVIDENCE)
         return [(name, old, new) for name, old, new in fields if old != new]
 
@@ -135,7 +135,7 @@ class Comparison:
         return {cases: means[cases] for cases in sorted(shown, key=lambda cases: cases[0].spec.place)}
 
 
-def _texts(provenance: Mapping[str, Any]) -> dict[str, str]:
+def texts(provenance: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields of a provenance as text, those of a group such as the hardware each under its name; "" for none."""
     texts = {}
     for name, value in provenance.items():

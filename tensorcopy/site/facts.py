@@ -14,7 +14,7 @@ from tensorcopy.campaign import Campaign, VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import case_history, comparisons, function_changes, groups
 from tensorcopy.judge.case_history import LAST, MOST_BACK, CaseHistory, OpenSince, Standing, Step
-from tensorcopy.judge.comparisons import Comparison, Question
+from tensorcopy.judge.comparisons import Comparison, Question, texts
 from tensorcopy.judge.function_changes import GroupChange, ProfileDifference
 from tensorcopy.judge.groups import OpenMethod, back_count, gained, subject
 from tensorcopy.judge.paired import Change, Reason, Verdict
@@ -27,20 +27,7 @@ from tensorcopy.results.result import Result
 from tensorcopy.worker.devices import DEVICES
 
 # that other modules of the site name
-__all__ = [
-    "LAST",
-    "Case",
-    "Change",
-    "Comparison",
-    "OpenMethod",
-    "OpenSince",
-    "Standing",
-    "Step",
-    "Verdict",
-    "back_count",
-    "gained",
-    "subject",
-]
+__all__ = ["LAST", "Case", "OpenMethod", "OpenSince", "Step", "Verdict", "back_count", "gained", "subject", "texts"]
 
 SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity", "way")  # parameters whose values need no name
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
@@ -381,6 +368,7 @@ def tally(history: ShownHistory, comparison: Comparison) -> dict[str, Any]:
         "faster": of(Verdict.FASTER.value),
         "unchanged": len(by_word[Verdict.UNCHANGED.value]),
         "unknown": len(by_word[Verdict.UNKNOWN.value]),
+        "likely": sum(change.likely is Verdict.SLOWER for change in changes.values()),
         "failing": [(case, change.failure) for case, change in changes.items() if change.reason is Reason.FAILED_AFTER],
         "cases": len(changes),
         "address": pair_address(before, after),

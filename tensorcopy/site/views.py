@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from markupsafe import Markup
 from tensorcopy.numbers import counted, quantity, signed_percent, size_range
 from tensorcopy.site import facts
 from tensorcopy.site.chart import Line, chart, spark
-from tensorcopy.site.facts import LAST, Case, OpenSince, Pair, ShownHistory, Site, Step, Verdict, pair_address, told
+from tensorcopy.site.facts import LAST, Case, OpenMethod, OpenSince, Pair, ShownHistory, Site, Step, Verdict, pair_address, told
 
 NUMEL = 2**14  # elements, of the chart on the first page and of the case that is unfolded on a method's page
 SHOWN = 2  # open regressions on the first page
@@ -78,21 +78,27 @@ def _place(history: ShownHistory, device: str) -> Values:
 def overview(site: Site, device: str, history: ShownHistory) -> Values:
     """Return what the first page shows of a device: the newest release, what is slower than before, a chart and all times by size."""
     releases = [result.version for result in history.on(device) or history.results]
-    by_group = facts.charted(history, device)
-    headline = [
-        of for of in by_group.values() if of[0].spec.headline and not of[0].spec.latency and "requires_grad" not in dict(of[0].parameters)
-    ]
-    drawn = min(headline or [*by_group.values()], key=_from_middle, default=[])
+    drawn = _first_drawn(facts.charted(history, device).values())
+    methods: dict[str, OpenMethod] = {}
+    for each in history.open_methods(device):
+        if each.since is not OpenSince.BACK:
+            methods.setdefault(facts.subject(each.cases[0].case), each)
     return {
         **_place(history, device),
         "day": history.day(device),
         "releases": releases,
         "latest": history.tallies.get((device, releases[-2], releases[-1])) if len(releases) > 1 else None,
-        "open": [each for each in history.open_methods(device) if each.since is not OpenSince.BACK],
+        "open": [*methods.values()],
         "shown": SHOWN,
         "chart": _chart(site, history, drawn) if drawn else "",
         "grids": grids(history, [case for case in history.cases if case.device == device and case.spec.timed and case.spec.rank < 2]),
     }
+
+
+def _first_drawn(groups: Collection[Sequence[Case]]) -> Sequence[Case]:
+    """Return the cases whose chart is shown first: copies called in a row, for x without grad, of the middle size."""
+    headline = [of for of in groups if of[0].spec.headline and not of[0].spec.latency and "requires_grad" not in dict(of[0].parameters)]
+    return min(headline or groups, key=_from_middle, default=[])
 
 
 def _from_middle(cases: Sequence[Case]) -> float:
@@ -175,7 +181,8 @@ def cell(history: ShownHistory, case: Case) -> Values:
 def _history(site: Site, history: ShownHistory, device: str) -> Values:
     """Return the charts of a device by group and size, and a table of all its cases."""
     charted = facts.charted(history, device) if device in history.answers_for else {}
-    drawn = [(f"{group}; {size}", _chart(site, history, cases), _from_middle(cases) == 0) for (group, size), cases in charted.items()]
+    first = _first_drawn(charted.values())
+    drawn = [(f"{group}; {size}", _chart(site, history, cases), cases is first) for (group, size), cases in charted.items()]
     return {
         **_place(history, device),
         "charts": [each for each in drawn if each[1]],
@@ -340,18 +347,11 @@ def _compared(history: ShownHistory, pair: Pair) -> Values:
 
 def _provenance(history: ShownHistory) -> Values:
     """Return what a history was measured on, and its files."""
-    provenance = history.results[-1].provenance
+    provenance = facts.texts(history.results[-1].provenance)
     return {
         "history": history,
         "csv": f"data/{facts.slug(history.name)}.csv",
-        "provenance": {name: text for name, value in provenance.items() if name != "threads" and (text := _text(value))},
+        "provenance": {name: text for name, text in provenance.items() if text and not name.startswith("threads")},
         "releases": counted(len(history.releases), "torch release"),
         "devices": [(device, history.hardware(device), len(history.on(device)), history.day(device)) for device in history.devices],
     }
-
-
-def _text(value: Any) -> str:
-    """Return a field of a provenance in words, "" for one that is not known."""
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {text}" for name, each in value.items() if (text := _text(each)))
-    return ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)

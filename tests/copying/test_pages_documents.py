@@ -18,7 +18,8 @@ from tests.site.reading import Element, read, target
 
 GUIDE = """# How `x` is copied
 
-See [the index](index.md), [below](#second-part), [a file](../README.md), [a host](https://example.org/a) and [no page](findings.md).
+See [the index](index.md), [below](#second-part), [the answer](../README.md#the-answer),
+[a file](../SECURITY.md), [a host](https://example.org/a) and [no page](findings.md).
 
 <b>bold</b> & `<i>code</i>` <script>alert(1)</script>
 
@@ -33,6 +34,8 @@ x = "<tag>"
 ```
 >>> x.clone()
 ```
+
+    git clone https://github.com/-owner-/tensorcopy
 
 ![The method <clone>](drawings/clone.svg)
 
@@ -54,7 +57,9 @@ def test_a_document_is_a_page_whose_links_lead_to_pages_and_files():
     hrefs = {link.text: link.attributes.get("href") for link in page.first("article").all("a")}
     assert hrefs["the index"] == "index.html"
     assert target("docs/guide.html", hrefs["below"]) == ("docs/guide.html", "second-part")
-    assert hrefs["a file"] == "https://github.com/o/t/blob/HEAD/README.md"
+    assert hrefs["the answer"] == "../index.html"
+    assert hrefs["a file"] == "https://github.com/o/t/blob/HEAD/SECURITY.md"
+    assert "git clone https://github.com/o/t" in page.text
     assert hrefs["a host"] == "https://example.org/a"
     assert hrefs["no page"] == "https://github.com/o/t/blob/HEAD/docs/findings.md"
     assert page.first("title").text == "How x is copied · tensorcopy"
@@ -66,7 +71,8 @@ def test_a_document_is_a_page_whose_links_lead_to_pages_and_files():
 
 def test_where_no_repository_is_known_a_link_to_its_files_is_text():
     page = read(documents(source="", guide=GUIDE)["docs/guide.html"]).first("article")
-    assert {link.text for link in page.all("a") if link.attributes.get("href")} == {"the index", "below", "a host"}
+    linked = {link.text for link in page.all("a") if link.attributes.get("href") and link not in page.first("nav.contents").all("a")}
+    assert linked == {"the index", "below", "the answer", "a host"}
     assert "a file" in page.text
 
 
@@ -135,7 +141,9 @@ def texts(element: Element, language: str = "en") -> list[tuple[str, str]]:
 
 def english_in(page: str) -> set[str]:
     """Return the English words of a page's Japanese texts."""
-    words = {word for language, text in texts(read(page).first("html")) if language == "ja" for word in re.findall(r"[A-Za-z_]{3,}", text)}
+    words = {
+        word for language, text in texts(read(page).first("html")) if language == "ja" for word in re.findall(r"[A-Za-z_]{3,}|\bto\b", text)
+    }
     return words - NAMES
 
 

@@ -123,7 +123,7 @@ def of_shown_row(cells: dict[str, Element], row: dict[str, Any]) -> Iterator[str
         yield "detectable"
     if not says(texts["instructions"].replace(" ", ""), [row["instructions"]]) if row["instructions"] else texts["instructions"]:
         yield "instructions"
-    work = texts["change 2"].partition(" against ")[0]
+    work = texts["their change"].partition(" against ")[0]
     if not is_change(work, [row["instructions_ratio"]]) if row["instructions_ratio"] else work:
         yield "change of the instructions"
     amount, _, ends = texts["launches"].partition(": ")

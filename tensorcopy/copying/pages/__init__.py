@@ -50,4 +50,5 @@ def _japanese() -> dict[str, Any]:
 def translated(language: str, text: str, **values: object) -> Markup:
     """Return a text in the language of a page with its placeholders filled in; English where it has no translation."""
     in_language = str(_japanese().get(text, text) if language == "ja" else text)
-    return Markup(in_language).format(**values) if values else escape(in_language)  # noqa: S704 - of a template; values are escaped
+    ranges = {name: value.replace(" to ", translated(language, " to ")) for name, value in values.items() if isinstance(value, str)}
+    return Markup(in_language).format(**values | ranges) if values else escape(in_language)  # noqa: S704 - of a template; values are escaped

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from statistics import median
 
 from tensorcopy.copying import memory, recommend
 from tensorcopy.copying.pages import choose
@@ -55,7 +56,7 @@ def _answers(site: Site, history: ShownHistory, device: str, tables: Mapping[str
     shown = [(grad, _times(history, device, grad, of, kept)) for grad, of in timed.items()]
     codes = {history.code(case) for _, grids in shown for grid in grids for case, _ in grid.rows}
     return {
-        "answers": [_answer(wish, table, plain[table.request.to], own) for wish, table in answered.items()],
+        "answers": [_answer(history, wish, table, plain[table.request.to], own) for wish, table in answered.items()],
         "own": others[0] if others else None,
         "tables": shown,
         "smaller": {why: [code for code in of if code in codes] for why, of in choose.smaller([*chain(*timed.values())]).items()},
@@ -64,7 +65,7 @@ def _answers(site: Site, history: ShownHistory, device: str, tables: Mapping[str
     }
 
 
-def _answer(wish: str, table: Table, plain: Table, own: Evidence | None) -> Values:
+def _answer(history: ShownHistory, wish: str, table: Table, plain: Table, own: Evidence | None) -> Values:
     """Return what to type for a wish: its code, what it was observed to do, its cost, and how others compare.
 
     plain : the table for x without grad
@@ -72,8 +73,13 @@ def _answer(wish: str, table: Table, plain: Table, own: Evidence | None) -> Valu
     """
     row = table.rows[0]
     observed = table.evidence.methods[row.method]["observed"][table.request.device]["with_grad"]
-    nearest = [column for numel in (SMALL, LARGE) if (column := table.nearest(numel))]
-    columns = {column.numel: column for column in nearest if row.method in column.cells}
+    nearest = (table.nearest(numel) for numel in (SMALL, LARGE))
+    columns = {column.numel: column for column in nearest if column and row.method in column.cells}
+    waited = {
+        int(values["numel"]): views.cell(history, case)["value"]
+        for case in history.cases
+        if case.spec.latency and case.device == table.request.device and (values := dict(case.parameters)).get("method") == row.method
+    }
     return {
         "wish": wish,
         "code": row.code,
@@ -82,7 +88,7 @@ def _answer(wish: str, table: Table, plain: Table, own: Evidence | None) -> Valu
         "anchor": choose.anchor,
         "table": table,
         "costs": [
-            (duration(column.cells[row.method].seconds), count(column.numel), bytes_text(column.numel * FLOAT32))
+            (duration(column.cells[row.method].seconds), count(column.numel), bytes_text(column.numel * FLOAT32), waited.get(column.numel))
             for column in columns.values()
         ],
         "own_costs": [
@@ -110,7 +116,7 @@ def _compared(table: Table, plain: Table, method: str) -> Values:
     return {
         "code": table.row(method).code,
         "kind": recommend.compared(table, method),
-        "ratio": " to ".join(dict.fromkeys(f"{ratio:.2g}" for ratio in (min(notably.values()), max(notably.values())))) if slower else "",
+        "ratio": "–".join(dict.fromkeys(f"{ratio:.2g}" for ratio in (min(notably.values()), max(notably.values())))) if slower else "",
         "sizes": choose.sizes_text([*notably], measured),
         "barely": choose.sizes_text([*slower.keys() - notably.keys()], measured),
         "warns": any(caveat.startswith("warns: ") for caveat in caveats),
@@ -120,11 +126,10 @@ def _compared(table: Table, plain: Table, method: str) -> Values:
 
 
 def _cannot(tables: Iterable[Table]) -> Values:
-    """Return the factor below which methods cannot be told apart from the recommended ones, "" where it is less than 1.2; and launches."""
+    """Return the factor that half of the methods that are not told apart would have shown, "" where it is less than 1.2; and launches."""
     cells = [cell.against for table in tables for column in table.columns for cell in column.cells.values()]
-    ratios = [against for against in cells if against and against.interval]
-    seen = sorted(each.seen for each in ratios if each.seen) or [1.0]
-    middle = seen[len(seen) // 2]
+    ratios = [against for against in cells if against and against.word is Word.NOT_TOLD_APART]
+    middle = median([each.seen for each in ratios if each.seen] or [1.0])
     return {"launches": extent(each.launches for each in ratios), "cannot": two_digits(middle) if middle >= 1.2 else ""}
 
 

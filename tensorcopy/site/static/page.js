@@ -28,9 +28,9 @@ theme.onclick = () => {
 
 for (const block of document.querySelectorAll("pre, [data-copy]")) {
   const text = block.textContent;
-  const button = element("button", { type: "button", textContent: "Copy" });
+  const button = element("button", { type: "button", textContent: root.lang === "ja" ? "コピー" : "Copy" });
   button.setAttribute("aria-label", `Copy ${text.slice(0, 60)}`);
-  button.onclick = () => navigator.clipboard.writeText(text).then(() => (button.textContent = "Copied"));
+  button.onclick = () => navigator.clipboard.writeText(text).then(() => (button.textContent += " ✓"));
   block.after(" ", button);
 }
 
@@ -51,7 +51,6 @@ class Choice {
     this.select = element("select");
     this.box = element("fieldset", {}, element("label", {}, `${name} `, this.select));
     this.select.onchange = onchange;
-    this.onchange = onchange;
   }
 
   offer(options, wanted) {
@@ -66,7 +65,7 @@ class Choice {
       button.setAttribute("aria-pressed", String(word === this.select.value));
       button.onclick = () => {
         this.select.value = word;
-        this.onchange();
+        this.select.onchange();
       };
       this.box.append(button);
     }
@@ -76,7 +75,11 @@ class Choice {
 for (const holder of document.querySelectorAll("[data-choice]")) {
   const parts = [...holder.querySelectorAll(":scope > [data-part]")];
   const words = parts.map((part) => part.dataset.part.split("; "));
-  const choices = holder.dataset.choice.split(", ").map((name) => new Choice(name, () => show(choices.map((choice) => choice.select.value))));
+  const choose = () => {
+    const id = show(choices.map((choice) => choice.select.value));
+    if (id) history.replaceState(null, "", `#${id}`);
+  };
+  const choices = holder.dataset.choice.split(", ").map((name) => new Choice(name, choose));
   const show = (wanted) => {
     let left = words.map((_, index) => index);
     choices.forEach((choice, place) => {
@@ -88,6 +91,7 @@ for (const holder of document.querySelectorAll("[data-choice]")) {
       part.hidden = index !== left[0];
       if (part.localName === "details") part.open = true;
     });
+    return parts[left[0]]?.id || parts[left[0]]?.querySelector("[id]")?.id;
   };
   const target = location.hash.slice(1) && document.getElementById(location.hash.slice(1));
   const named = parts.findIndex((part) => target && part.contains(target));
