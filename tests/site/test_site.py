@@ -142,7 +142,8 @@ def test_a_slowdown_that_is_back_is_no_news(world_files):
     page = read(world_files["regressions.html"]).by_id("cpu")
     assert "3 of 22 cases (2 methods) are slower than with their fastest release, 2 newly with 2.15.0." in page.text
     assert "1 more only lost what 2.14.1 had gained." in page.text
-    back = page.text.partition("Back to the level of 2.13.0: no news")[2].partition("In the last releases")[0]
+    back = page.text.partition("In the last releases")[2].partition("Back to the level of 2.13.0: no news")[2]  # it stands last
+    assert {each.text[0] for each in page.all("b.back")} == {"+"}
     assert "same instructions: probably the layout of the binary" in back
     assert f"{code}: 1 case" in back
     tally = read(world_files[NEW]).first("p.tally").text
@@ -223,8 +224,10 @@ def test_the_first_chart_is_of_calls_in_a_row(tmp_path):
     cases = {f"copies.Throughput.time_copy {name} 128 cuda": world.times(8.0, 8.1) for name in ("detach_clone", "tensor")}
     cases |= {f"copies.Latency.time_copy {name} {2**14} cuda": world.times(9.0, 9.1) for name in ("detach_clone", "tensor")}
     launch_files.write(tmp_path, cases, **world.CARD)
-    first = read(world.files_of(tmp_path)["index.html"]).by_id("cuda")
-    assert "2⁷ elements (called in a row)" in first.first("figcaption").text
+    files = world.files_of(tmp_path)
+    assert "2⁷ elements (called in a row)" in read(files["index.html"]).by_id("cuda").first("figcaption").text
+    drawn = [each for each in read(files["history.html"]).all("details") if "data-first" in each.attributes]
+    assert [each.first("figcaption").text.count("(called in a row)") for each in drawn] == [1]
 
 
 def test_two_tables_of_a_section_have_different_headings():
