@@ -92,19 +92,36 @@ REFUSED = {  # with parts of the only line
     "publish over the environments": (["publish", "-o", ".asv"], ["replaces the folder of the site", ".asv, a folder that has"]),
     "publish over something else": (["publish", "-o", "notes"], ["a folder with today.txt, which is no site of tensorcopy"]),
 }
-# asv takes half a second to start: it is imported once, and each command runs in its own process
+# asv takes a second to start: what commands need is imported once, and each command has a process, which ends without taking that apart
 RUN_ALL = """
-import gc, json, os, sys
+import functools, gc, json, json5, os, sys
 from pathlib import Path
-import numpy.ma, tensorcopy.cli.asv, tensorcopy.site.build
+import scipy.special, tensorcopy.cli.asv, tensorcopy.copying.pages.documents, tensorcopy.copying.shipped
 from asv import main
+from asv.commands import common_args
+from tensorcopy.asv_plugin import commands, measuring, publishing, reading
+common_args.get_version, json5.loads = str, functools.lru_cache(json5.loads)
+json5.loads(Path("asv.conf.json").read_text())
 gc.freeze()
+
+def exit_code():
+    try:
+        return main.main()
+    except Exception:
+        sys.excepthook(*sys.exc_info())
+        return 1
+
 for number, command in enumerate(json.loads(sys.argv[1])):
     if not os.fork():
         with Path(f".{number}.txt").open("w") as shown:
             os.dup2(shown.fileno(), 1), os.dup2(shown.fileno(), 2)
         sys.argv = ["asv", *command]
-        sys.exit(main.main())
+        try:
+            code = exit_code()
+        except SystemExit as end:
+            code = end.code
+        sys.stdout.flush()
+        os._exit(code or 0)
     code = os.waitstatus_to_exitcode(os.wait()[1])
     print(json.dumps([code, Path(f".{number}.txt").read_text()]))
 """

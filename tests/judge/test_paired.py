@@ -166,7 +166,8 @@ def test_a_tracked_value_is_likely_higher_where_its_own_interval_excludes_no_cha
 UNEQUAL = [(1, 2), (1, 3), (2, 2), (2, 3), (3, 3), (5, 5), (2, 12), (3, 12)]
 
 
-@pytest.mark.parametrize("launches", [(1, 2), (2, 2), (3, 3), (2, 12)], ids=lambda launches: "{} against {}".format(*launches))
+@pytest.mark.parametrize("launches", UNEQUAL, ids=lambda launches: "{} against {}".format(*launches))
+@pytest.mark.slow
 def test_a_tracked_value_that_only_varies_is_seldom_called_higher_or_lower(launches):
     """In at most 5 of 100 families, however few launches tell how much it varies: here each family is a single value."""
     random, families = np.random.default_rng(21), 1000

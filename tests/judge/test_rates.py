@@ -107,8 +107,8 @@ def measured_in_stages(chance, true, spreads):
     return judged(), {case: len(of) for case, of in differences.items()}
 
 
-@pytest.mark.parametrize("spread", [0.012, 0.03])
-@pytest.mark.parametrize("tails", ["as the prior has it", "lighter"])
+@pytest.mark.parametrize("spread", [0.012, pytest.param(0.03, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("tails", ["as the prior has it", pytest.param("lighter", marks=pytest.mark.slow)])
 def test_precision_decides_how_long_is_measured_and_alpha_stays_whole(spread, tails):
     """False alarms in at most 5 % of families of equal cases, and intervals that cover 93 to 97 % of the true values."""
     chance = np.random.default_rng(7)
