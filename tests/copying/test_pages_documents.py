@@ -185,8 +185,8 @@ def test_every_translation_is_used(world_folder, tmp_path, used):
         test_pages.write_smaller(tmp_path / word, of)
     for name in ("few", "back", "alike"):
         launch_files.write_counts(tmp_path / name, "2.15.0", {}, methods=world.methods("cpu"))
-    shown = [(folder, {"own": "vm"}), (folder, {"own": "box", "problems": [problem]})]
+    shown = [(folder, {"own": "vm", "docs": build.documents(ROOT)}), (folder, {"own": "box", "problems": [problem]})]
     for results, options in (*shown, *((tmp_path / name, {}) for name in ("few", "back", "alike", "none", "layouts", *test_pages.SMALLER))):
-        world.files_of(results, docs=build.documents(ROOT), **options)
+        world.files_of(results, **options)
     known = files.read_toml(ROOT / "tensorcopy" / "copying" / "pages" / "ja.toml").keys()
     assert known - used == set()

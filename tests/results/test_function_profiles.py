@@ -148,6 +148,7 @@ def test_a_function_belongs_to_a_group(function, group):
     assert function_changes.group_of(function) == group
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.name.split(".")[0])
 def test_shipped_functions_fit_their_result(shipped_results, path):
     """They are of the same torch, and make 99 % of a call, whose instructions are those of the suite and of its components.

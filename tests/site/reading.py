@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,11 @@ class Element:
 
     def __iter__(self) -> Iterator[Element]:
         """Yield it and every element in it, in order."""
-        yield self
-        for child in self.children:
-            if isinstance(child, Element):
-                yield from child
+        return iter(self._elements)
+
+    @cached_property
+    def _elements(self) -> list[Element]:
+        return [self, *(each for child in self.children if isinstance(child, Element) for each in child)]
 
     @property
     def text(self) -> str:
@@ -49,8 +50,8 @@ class Element:
         found = [self]
         for step in path.split():
             tag, _, css = step.partition(".")
-            inside = dict.fromkeys(id(each) for outer in found for each in list(outer)[1:] if each.matches(tag, css))
-            found = [each for each in self if id(each) in inside]
+            inside = {id(each): each for outer in found for each in outer._elements[1:] if each.matches(tag, css)}
+            found = [*inside.values()]  # in order, since an element comes before those in it
         return found
 
     def first(self, path: str) -> Element:

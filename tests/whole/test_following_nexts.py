@@ -16,7 +16,7 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git, sides
 from tensorcopy.projects.new_project import new_project
-from tensorcopy.releases import interpreters
+from tensorcopy.releases import interpreters, uv
 from tests.launch_files import write_small
 from tests.repositories import commit_all, run
 
@@ -29,6 +29,7 @@ def committed(tmp_path_factory):
         patch.chdir(folder)
         for variable in [name for name in os.environ if name.startswith("GIT_")]:
             patch.delenv(variable)
+        patch.setattr(uv, "find_python", Path)
         run(folder, "init", "-q", "-b", "trunk")
         new_project(folder)
         commit_all(folder, "a project")
