@@ -123,7 +123,8 @@ class CaseHistory:
 
     def change(self, before: int, after: int) -> Change | None:
         """Return the change between two of its releases, by index."""
-        return comparisons.judged(Question(self.results[before], self.results[after], self.rules)).get(self.case)
+        judged = comparisons.counted if self.case.spec.stands_beside else comparisons.judged
+        return judged(Question(self.results[before], self.results[after], self.rules)).get(self.case)
 
     def taken_back(self, step: Step) -> int | None:
         """Return the index of the release that takes a step of a time back; None where none does.

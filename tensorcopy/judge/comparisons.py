@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from msgspec import structs
@@ -146,26 +146,24 @@ def texts(provenance: Mapping[str, Any]) -> dict[str, str]:
 
 @lru_cache(maxsize=1024)  # pairs: a site asks for the neighbours in each case's history, and on their page
 def judged(question: Question) -> dict[Case, Change]:
-    """Return the change of every case that torch can change, a time with its count beside it.
+    """Return the change of every case that torch can change, without counts that stand beside times.
 
-    The times of a device are judged together, so that no other device moves a verdict, and all tracked values. A count that only stands
-    beside times has a change where both sides have it.
+    The times of a device are judged together, so that no other device moves a verdict, and all tracked values.
     """
     before, after = question.before, question.after
-    others = [case for side in (before, after) for case in (*side.count_repeats, *side.failures)]
-    cases = [case for case in dict.fromkeys([*before.timings, *after.timings, *others]) if case.spec.compared]
-    changes, counts = dict[Case, Change](), dict[Case, Change]()
     measured, by_device = effects.between(before.column, after.column), dict[str, dict[Case, Difference]]()
-    tracked: dict[Kind, dict[Case, tuple[str, Sequence[float], Sequence[float]]]] = {}
+    changes, tracked = dict[Case, Change](), dict[Kind, dict[Case, tuple[str, Sequence[float], Sequence[float]]]]()
+    others = [case for side in (before, after) for case in (*side.count_repeats, *side.failures) if not case.spec.stands_beside]
+    cases = [case for case in dict.fromkeys([*before.timings, *after.timings, *others]) if case.spec.compared]
     for case in cases:
-        if change := _incomparable(before, after, case):
+        if difference := measured.get(case):
+            by_device.setdefault(case.device, {})[case] = difference
+        elif change := _incomparable(before, after, case):
             changes[case] = change
         elif case.kind.test == "tolerance":
-            counts[case] = _of_count(question, case)
+            changes[case] = _of_count(question, case)
         elif case.kind.by_difference:
             tracked.setdefault(case.kind, {})[case] = case.spec.unit, before.count_repeats[case], after.count_repeats[case]
-        elif difference := measured.get(case):
-            by_device.setdefault(case.device, {})[case] = difference
         else:
             launches = before.timings[case].launches, after.timings[case].launches
             changes[case] = Change(Verdict.UNKNOWN, Reason.NEVER_MET, launches=launches)
@@ -173,27 +171,38 @@ def judged(question: Question) -> dict[Case, Change]:
         changes |= paired.of_values(values, kind=of_kind)
     for of_device in by_device.values():
         changes |= paired.judge(of_device, margin=question.smallest, kind=kind)
-    whole = {}
-    for case in sorted(cases, key=lambda case: not case.spec.timed):
-        if case in counts:
-            whole[case] = counts[case]
-        elif not case.spec.stands_beside:
-            change, counted = changes[case], counted_case(case)
-            whole[case] = structs.replace(
-                change,
-                before=before.value_of(case),
-                after=after.value_of(case),
-                count=counts.get(counted) if counted else None,
-                accepted=question.accepted(case) if change.verdict is Verdict.SLOWER else "",
-                unit=case.spec.unit,
-                kind=case.kind,
-            )
-    return whole
+    return {
+        case: structs.replace(
+            change,
+            before=before.value_of(case),
+            after=after.value_of(case),
+            accepted=question.accepted(case) if change.verdict is Verdict.SLOWER else "",
+            unit=case.spec.unit,
+            kind=case.kind,
+        )
+        for case in sorted(cases, key=lambda case: not case.spec.timed)
+        for change in [changes[case]]
+    }
+
+
+@lru_cache(maxsize=1024)
+def counted(question: Question) -> dict[Case, Change]:
+    """Return the change of every exact count that stands beside times, where both sides have it."""
+    others = question.after.count_repeats
+    both = [case for case in question.before.count_repeats if case in others and case.spec.stands_beside and case.spec.compared]
+    return {case: _of_count(question, case) for case in both}
 
 
 def between(question: Question, unit: str = "") -> Comparison:
-    """Compare two results: every time and tracked value that torch can change, or the exact counts in a unit such as "instructions"."""
-    changes = {case: change for case, change in judged(question).items() if unit == (case.spec.unit if case.spec.stands_beside else "")}
+    """Compare two results: every time and tracked value that torch can change, or the exact counts in a unit such as "instructions".
+
+    A time has its exact count beside it.
+    """
+    counts = counted(question)
+    changes = {case: change for case, change in counts.items() if unit == case.spec.unit}
+    if not unit:
+        counts_of = ((case, change, counted_case(case)) for case, change in judged(question).items())
+        changes = {case: structs.replace(change, count=counts[count]) if count in counts else change for case, change, count in counts_of}
     compared = sum(change.interval is not None for change in changes.values())
     return Comparison(question, labels(question.before, question.after), changes, compared)
 
@@ -221,6 +230,7 @@ def _incomparable(before: Result, after: Result, case: Case) -> Change | None:
     return None
 
 
+@cache
 def kind(case: Case) -> tuple[str, int]:
     """Return the kind of a case, whose variances are alike: its device, and whether dispatch, caches or memory decide its time.
 

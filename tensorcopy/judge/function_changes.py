@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from tensorcopy.judge.paired import has_changed
 from tensorcopy.results.function_profiles import Function, FunctionCost, Profile, Profiles
@@ -76,8 +77,7 @@ RULES = [
 COMPILED = [(group, re.compile(library), re.compile(name)) for group, library, name in RULES]
 
 
-@dataclass(frozen=True)
-class FunctionChange:
+class FunctionChange(NamedTuple):
     """A function on both sides; one that a side does not run has no cost there."""
 
     function: Function
@@ -191,16 +191,18 @@ def between(before: Profile, after: Profile) -> ProfileDifference:
     for costs, side in zip(sides, (before, after)):
         for function, cost in side.functions.items():
             function = libraries.get(function, function)
-            known = costs.get(function, ABSENT)
-            costs[function] = FunctionCost(known.own + cost.own, known.calls + cost.calls)
+            known = costs.get(function)
+            costs[function] = FunctionCost(known.own + cost.own, known.calls + cost.calls) if known else cost
     cheapest = [min((cost.own for cost in side.functions.values()), default=0.0) for side in (before, after)]
     changed = []
     for function in sides[0].keys() | sides[1].keys():
-        first, second = (costs.get(function, ABSENT) for costs in sides)
+        first, second = sides[0].get(function, ABSENT), sides[1].get(function, ABSENT)
+        if first == second:
+            continue
         left_out = (least for costs, least in zip(sides, cheapest) if function not in costs)  # a profile leaves out what costs less
         certain = all(max(first.own, second.own) > CLEARLY * least for least in left_out)
         change = FunctionChange(function, group_of(function), first, second, certain)
-        if first != second and (change.difference or change.status != "changed"):
+        if change.difference or change.status != "changed":
             changed.append(change)
     changed.sort(key=lambda change: (-abs(change.difference), change.function))
     total = after.instructions - before.instructions

@@ -182,9 +182,11 @@ def moderated(variances: Numbers, freedom: Numbers) -> tuple[Numbers, float, flo
         prior = float(variances[known].mean())
         return np.full(len(variances), prior), inf, prior
     half_prior = 0.5 + 1 / excess
-    for _ in range(50):  # Newton's method for the inverse of trigamma
-        trigamma = float(zeta(2, half_prior))
+    for _ in range(50):  # Newton's method for the inverse of trigamma, to the last digit
+        trigamma, last = float(zeta(2, half_prior)), half_prior
         half_prior += trigamma * (1 - trigamma / excess) / (-2 * float(zeta(3, half_prior)))
+        if half_prior == last:
+            break
     prior = exp(float(logs.mean()) + float(digamma(half_prior)) - log(half_prior))
     drawn = (2 * half_prior * prior + freedom * variances) / (2 * half_prior + freedom)
     return np.where(known, drawn, prior), 2 * half_prior, prior

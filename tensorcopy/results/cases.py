@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice, product
+
+from msgspec import Struct
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results.kinds import Kind
@@ -25,8 +26,7 @@ NAMED = 6  # names in an error
 DEVICE = re.compile(rf"(device\(type=)?'?(?P<device>{'|'.join(DEVICES)})(?![a-z_])")
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True, cache_hash=True, dict=True):  # looked up millions of times when a site is written
     """A timed call, or a value that is counted or tracked: a suite and its parameters, by name and as text."""
 
     spec: SuiteSpec  # what its suite is
@@ -34,13 +34,6 @@ class Case:
 
     def __getitem__(self, name: str) -> str:
         return dict(self.parameters)[name]
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.spec.name, self.parameters))
-
-    def __hash__(self) -> int:
-        return self._hash  # a case is looked up millions of times when a site is written
 
     @property
     def suite(self) -> str:
@@ -167,7 +160,7 @@ def spelling(pattern: str, texts: Iterable[str]) -> str:
 
 def kinds_of_cases(cases: Iterable[Case]) -> list[str]:
     """Return the names of cases without their sizes, each once: a list of what there is names many methods, not one at many sizes."""
-    without = [replace(case, parameters=tuple(each for each in case.parameters if each[0] not in (NUMEL, "nbytes"))) for case in cases]
+    without = (Case(case.spec, tuple(each for each in case.parameters if each[0] not in (NUMEL, "nbytes"))) for case in cases)
     return [*dict.fromkeys(case.name for case in without)]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -62,32 +62,32 @@ class SuiteSpec:
     def __hash__(self) -> int:
         return hash(self.name)
 
-    @property
+    @cached_property
     def of_kind(self) -> Kind:
         """The kind of its values."""
         return KINDS[self.kind or (TIME if self.unit == SECONDS else "count")]
 
-    @property
+    @cached_property
     def timed(self) -> bool:
         """Whether its values are times, not counts."""
         return self.unit == SECONDS
 
-    @property
+    @cached_property
     def stands_beside(self) -> bool:
         """Whether its values are counts that stand beside times, and are compared by themselves only where that is asked for."""
         return self.unit in BESIDE and self.kind != TRACKED
 
-    @property
+    @cached_property
     def is_baseline(self) -> bool:
         """Whether it is there for scale: it times what others do with the least work, or a wait alone, and no method."""
         return self.shipped and self.timed and not self.methods
 
-    @property
+    @cached_property
     def by_size(self) -> bool:
         """Whether it times methods by size, perhaps of some kind of tensor: what methods are recommended by."""
         return self.timed and bool(self.methods) and not self.latency and not self.newest
 
-    @property
+    @cached_property
     def compared(self) -> bool:
         """Whether its values are compared between releases."""
         return self.torch and not self.newest

@@ -34,7 +34,7 @@ def test_repeated_counts_give_the_repeatability(tmp_path):
     for release, counts in (("2.14.1", [10_100, 10_000]), ("2.15.0", [10_150, 10_160])):
         launch_files.write_counts(tmp_path, release, {f"{BY_SIZE} clone_detach 16 False": counts})
     before, after = launch_files.load(tmp_path, "2.14.1", "2.15.0")
-    change = comparisons.judged(Question(before, after))[TIMED].count
+    change = comparisons.between(Question(before, after)).changes[TIMED].count
     assert (change.before, change.after) == (10_000, 10_150)
     assert change.repeatability == pytest.approx(0.01)
     assert change.changed

@@ -155,7 +155,7 @@ def _times(history: ShownHistory, device: str, grad: bool, tables: Sequence[Tabl
             cells[case] = {**views.cell(history, case), "css": css, "line": ""}
             if kept and spec.headline and values["method"] == first.get("tensor"):
                 parameters = tuple((name, kept.rows[0].method if name == "method" else value) for name, value in case.parameters)
-                cells.setdefault(replace(case, parameters=parameters), None)
+                cells.setdefault(facts.Case(spec, parameters), None)
     return facts.grids(cells)
 
 
