@@ -1,4 +1,4 @@
-/* Everything works without this: the theme, buttons that copy, filters, selects in place of folds, and charts that answer to a pointer. */
+/* Everything works without this: the theme, buttons that copy, selects in place of folds, and charts that answer to a pointer. */
 "use strict";
 const root = document.documentElement;
 
@@ -32,16 +32,6 @@ for (const block of document.querySelectorAll("pre, [data-copy]")) {
   button.setAttribute("aria-label", `Copy ${text.slice(0, 60)}`);
   button.onclick = () => navigator.clipboard.writeText(text).then(() => (button.textContent += " ✓"));
   block.after(" ", button);
-}
-
-for (const table of document.querySelectorAll("table[data-filter]")) {
-  const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
-  if (rows.length < 8) continue;
-  const input = element("input", { type: "search", placeholder: `filter ${rows.length} rows`, ariaLabel: "filter" });
-  input.oninput = () => {
-    for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(input.value.toLowerCase());
-  };
-  table.parentElement.before(input);
 }
 
 /* A choice among parts, of which one is shown: [data-choice="device, size"] holds parts such as [data-part="CPU; 2¹⁴ elements"]. */
