@@ -96,9 +96,9 @@ def overview(site: Site, device: str, history: ShownHistory) -> Values:
 
 
 def _first_drawn(groups: Collection[Sequence[Case]]) -> Sequence[Case]:
-    """Return the cases whose chart is shown first: copies called in a row, for x without grad, of the middle size."""
-    headline = [of for of in groups if of[0].spec.headline and not of[0].spec.latency and "requires_grad" not in dict(of[0].parameters)]
-    return min(headline or groups, key=_from_middle, default=[])
+    """Return the cases whose chart is shown first: copies called in a row, with grad where that was timed, of the middle size."""
+    headline = [of for of in groups if of[0].spec.headline and not of[0].spec.latency]
+    return min(headline or groups, key=lambda of: ("requires_grad" not in dict(of[0].parameters), _from_middle(of)), default=[])
 
 
 def _from_middle(cases: Sequence[Case]) -> float:

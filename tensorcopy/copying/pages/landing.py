@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from statistics import median
 
 from tensorcopy.copying import memory, recommend
@@ -53,13 +52,15 @@ def _answers(site: Site, history: ShownHistory, device: str, tables: Mapping[str
     by_grad = {True: [of_device[request] for request in asked.values()], False: [*plain.values()]}
     timed = {grad: of for grad, of in by_grad.items() if any(table.columns and table.timed.requires_grad is grad for table in of)}
     kept = answered.get("a tensor in the graph")
-    shown = [(grad, _times(history, device, grad, of, kept)) for grad, of in timed.items()]
-    codes = {history.code(case) for _, grids in shown for grid in grids for case, _ in grid.rows}
+    shown = []
+    for grad, of in timed.items():
+        grids = _times(history, device, grad, of, kept)
+        codes = {history.code(case) for grid in grids for case, _ in grid.rows}
+        shown.append((grad, grids, {why: [code for code in each if code in codes] for why, each in choose.smaller(of).items()}))
     return {
         "answers": [_answer(history, wish, table, plain[table.request.to], own) for wish, table in answered.items()],
         "own": others[0] if others else None,
         "tables": shown,
-        "smaller": {why: [code for code in of if code in codes] for why, of in choose.smaller([*chain(*timed.values())]).items()},
         **_cannot(answered.values()),
         "memory": _memory(history, device),
     }
