@@ -28,9 +28,9 @@ from tensorcopy.results.cases import cases_of, counted_case
 from tensorcopy.site.facts import told
 from tests.conftest import NEW, ROOT, at_home, lab_campaign, require_pythons
 from tests.launch_files import spec_of
-from tests.pages import follow_links_in
 from tests.repositories import AUTHOR, sha
 from tests.repositories import run as git
+from tests.site.reading import faults, files_in
 
 GUIDE = (ROOT / "docs/own-operation.md").read_text(encoding="utf-8")
 COMMANDS = re.search(r"In an empty folder:\n\n```sh\n(.*?)```", GUIDE, re.DOTALL)[1].splitlines()
@@ -469,7 +469,7 @@ def test_the_guide_s_commands_make_a_history_of_an_own_suite(lab):
     pages = {path: re.sub(r"<(script|style).*?</\1>|<.*?>", " ", path.read_text(), flags=re.DOTALL) for path in lab.glob("site/**/*.html")}
     assert "RMS norm over torch releases" in pages[lab / "site/index.html"]
     assert {path: found[0] for path, text in pages.items() if (found := COPIES.search(text))} == {}
-    follow_links_in(lab / "site")
+    assert faults(files_in(lab / "site")) == []
     results = reader.load_results(lab / "results", shipped()).results
     assert {result.version for result in results} == {"2.8.0", "2.15.0"}
     assert {result.provenance["settings"]["OMP_NUM_THREADS"] for result in results} == {"1"}

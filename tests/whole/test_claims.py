@@ -2,20 +2,25 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from html import unescape
 
 import pytest
 
 from tensorcopy.cli import main
-from tensorcopy.copying.shipped import shipped
-from tensorcopy.results import reader
 from tests import launch_files
-from tests.pages import site_of, text_of
+from tests.site import world
+from tests.site.reading import read
 
 SIGNS = {"slower": "+", "faster": "−", "▲": "+", "▼": "−"}
 SIGNED = re.compile(r"([+−])[\d.]+(?= %| ±)")
 INTERVAL = re.compile(r"([+−]?[\d.]+) %,? \(?([+−]?[\d.]+) (?:to|…) ([+−]?[\d.]+) %")
 COLOURED = re.compile(r'<(span|td|b|small|text)\b[^>]*class="?(?:v )?(slower|faster)\b[^>]*>(.*?)(?=</\1>|<td|<tr)', re.DOTALL)
 LISTED = re.compile(r"<(li|title|summary)\b[^>]*>(.*?)(?=</\1>|<li\b|</ul>)", re.DOTALL)
+
+
+def text_of(html: str) -> str:
+    """Return the text of HTML, with plain spaces."""
+    return re.sub(r"[\u202f\u2009\xa0]", " ", unescape(re.sub(r"<[^>]*>", "", html))).strip()
 
 
 def holds(word: str, text: str) -> bool:
@@ -64,10 +69,10 @@ def test_a_case_with_other_instructions_and_the_same_time_is_not_called_faster_o
     for release, count in zip(releases, (1000, 1000, counts)):
         counted = {f"instructions.BySize.track_instructions {method} 16 False": count for method in methods}
         launch_files.write_counts(results, release, counted, methods=dict.fromkeys(methods, launch_files.observed()))
-    site = site_of(reader.load_results(results, shipped()).histories)
+    site = world.files_of(results)
     assert list(claims(site)) == []
     assert "<entry>" not in site["slowdowns.xml"]
-    pair = " ".join(text_of(site["compare/2.14.1..2.15.0.html"]).split())
+    pair = read(site["compare/2.14.1..2.15.0.html"]).text
     assert "0 slower · 0 faster · 3 unchanged" in pair
     assert re.search(rf"\b3 of 3 cases execute {word}|3 of 3 execute {word}", pair)
     monkeypatch.chdir(tmp_path)
