@@ -75,29 +75,6 @@ def test_a_gain_that_may_be_none_is_no_gain(tmp_path):
     assert not history.is_back(2)
 
 
-# microseconds by release; the index of the change, and the release that took it back
-TAKEN_BACK = {
-    "a slowdown by the next release": ([2.0, 2.2, 2.0], 1, "2.15.0"),
-    "by the first of several": ([2.0, 2.2, 2.2, 2.0, 2.0], 1, "2.14.1"),
-    "by a faster one": ([2.0, 2.2, 1.5], 1, "2.15.0"),
-    "not in part": ([2.0, 2.4, 2.2], 1, ""),
-    "a gain by a slower release": ([2.0, 1.8, 2.0], 1, "2.15.0"),
-    "a gain by a much slower one": ([2.0, 1.8, 2.5], 1, "2.15.0"),
-    "a gain that grew": ([2.0, 1.8, 1.6], 1, ""),
-    "after a release without a time": ([2.0, 2.2, None, 2.0], 1, "2.15.0"),
-    "what is no change": ([2.0, 2.0, 2.0], 1, ""),
-    "the first release is no change": ([2.0, 2.2, 2.0], 0, ""),
-}
-
-
-@pytest.mark.parametrize(("times", "index", "release"), TAKEN_BACK.values(), ids=TAKEN_BACK)
-def test_a_change_is_taken_back_by_the_first_release_that_is_not_worse(tmp_path, times, index, release):
-    history = history_of(tmp_path, times)
-    step = next((step for step in history.steps if step.index == index), None)
-    taken = step and history.taken_back(step)
-    assert ("" if taken is None else history.releases[taken]) == release
-
-
 SINCE = {  # microseconds by release, how long the case is open, and the release with which it became slower
     "with the newest release": ([2.0, 2.0, 2.2], OpenSince.NEW, "2.15.0"),
     "with an earlier one": ([2.0, 2.2, 2.2], OpenSince.RECENT, "2.14.1"),
@@ -114,11 +91,6 @@ def test_an_open_case_is_as_old_as_its_last_slowdown_that_is_news(tmp_path, time
     assert (standing.since, standing.release) == (since, release)
 
 
-def test_a_case_is_slower_since_the_last_slowdown_that_no_release_took_back(tmp_path):
-    history = history_of(tmp_path, [1.5, 2.0, 2.5, 2.0])
-    assert case_history.standing(history).release == "2.13.0"
-
-
 def test_a_comparison_knows_what_is_back_only_of_neighbours(tmp_path):
     """Against an earlier release, the same case may be slower for good."""
     history_of(tmp_path, [1.9, 2.0, 1.93, 2.0])
@@ -126,16 +98,6 @@ def test_a_comparison_knows_what_is_back_only_of_neighbours(tmp_path):
     found = [case_history.between(Question(before, newest), results) for before in earlier]
     assert [each.changes[launch_files.case(TIME)].verdict.value for each in found] == ["slower", "unchanged", "slower"]
     assert [len(each.back) for each in found] == [0, 0, 1]
-
-
-def test_a_slowdown_eight_releases_ago_is_older(tmp_path):
-    """Of the last eight, with the newest, it is recent."""
-    releases = ["2.6.0", "2.7.1", "2.8.0", "2.9.1", "2.10.0", *RELEASES]
-    for index, since in ((1, OpenSince.OLDER), (2, OpenSince.RECENT)):
-        folder = tmp_path / str(index)
-        launch_files.write(folder, {TIME: {release: 2.0 if place >= index else 1.8 for place, release in enumerate(releases)}})
-        history = case_history.over(launch_files.load(folder))[launch_files.case(TIME)]
-        assert case_history.standing(history).since is since
 
 
 @pytest.mark.parametrize(("ratio", "same"), [(1.0, True), (1.0099, True), (0.9902, True), (1.0101, False), (0.989, False)])

@@ -8,7 +8,7 @@ from scipy import stats
 
 from tensorcopy.judge.methods import Word, ratios
 
-METHODS, LAUNCHES, TABLES = (3, 5, 6), (3, 4, 6, 12, 30), 400
+METHODS, LAUNCHES, TABLES = (3, 6), (3, 6, 30), 400
 
 
 def launches(random, methods, number, factors=(), spread=0.05):

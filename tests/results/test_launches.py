@@ -157,11 +157,3 @@ def test_whatever_lies_there_costs_only_itself(path, what):
     assert len(read.launches) == 1
     (problem,) = read.problems
     assert path.name in problem.what
-
-
-def test_a_label_that_disagrees_with_the_provenance_is_refused(path):
-    """Torch reported another SHA than the side's."""
-    path.write_text(path.read_text().replace(f'"sha":"{launch_files.sha_of("2.15.0")}"', f'"sha":"{launch_files.sha_of("2.13.0")}"'))
-    read = reader.load_results(path.parents[1], shipped())
-    assert len(read.launches) == 1
-    assert "provenance does not match its label" in read.problems[0].what

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from datetime import timedelta
 from math import log
 
@@ -201,17 +200,6 @@ def test_a_launch_of_another_experiment_is_refused(tmp_path, changes):
     assert {timing.launches for result in loaded.results for timing in result.timings.values()} == {3}
 
 
-def test_a_copy_of_a_launch_is_refused(tmp_path):
-    """Under another name, or in another folder."""
-    path, _ = launch_files.write(tmp_path, {CPU: {A: 1.0, B: 1.2}}, launches=2)
-    document = path.read_text()
-    name = path.stem
-    copy = path.with_name(f"{name[:-8]}00000000.json")
-    copy.write_text(document.replace(name, copy.stem))
-    (problem,) = reader.load_results(tmp_path, shipped()).problems
-    assert "is a copy" in str(problem)
-
-
 def test_a_side_of_another_python_is_a_link(tmp_path):
     """It leads from one launch to another, and has no place in the history."""
     old = "2.8.0@3.9"
@@ -324,64 +312,6 @@ def test_the_order_of_histories(loaded, device, ranked):
 
 
 # Files
-
-
-def edited(**changes):
-    return lambda document: document.update(changes)
-
-
-def of_suite(**changes):
-    return lambda document: document["suites"]["copies.BySize.time_copy"].update(changes)
-
-
-def of_provenance(**changes):
-    return lambda document: [document["provenance"].update(changes), [side["provenance"].update(changes) for side in document["sides"]]]
-
-
-ROW = {"seconds": 1e-6, "calls": 1, "turns": 5, "effects": [0, 0]}
-DAMAGE = [
-    (edited(id="20261125T091500-ffffffff"), "the launch 20261125T091500-ffffffff"),
-    (edited(kind="passes"), "Invalid enum value 'passes'"),
-    (edited(version=99), "99"),
-    (edited(sides=[]), "length >= 1"),
-    (edited(unknown=1), "unknown field `unknown`"),
-    (edited(started="yesterday"), "Invalid isoformat string"),
-    (edited(ended="2020-01-01T00:00:00+00:00"), "and ends at 2020"),
-    (edited(reference=2), "its reference is side 2 of 2"),
-    (lambda document: document["sides"].__setitem__(1, document["sides"][0]), "it has a side twice"),
-    (of_provenance(cpu=None), "Expected `str`, got `null`"),
-    (of_provenance(settings=[]), "Expected `object`, got `array`"),
-    (of_suite(values={"0": 1.0}), "has values in a launch of times"),
-    (of_suite(rows={"2": ROW}), "has no case 2"),
-    (of_suite(rows={"0": {**ROW, "effects": [0]}}), "does not have 2 effects"),
-    (of_suite(rows={"0": {**ROW, "seconds": -1e-6}}), "> 1e-12"),
-    (of_suite(param_names=["method"]), "has 1 names of 2 parameters"),
-    (of_suite(params=[["x"] * 1000, ["y"] * 1000]), "1,000,000 cases"),
-]
-
-
-@pytest.mark.parametrize(("damage", "reason"), DAMAGE, ids=[reason for _, reason in DAMAGE])
-def test_a_damaged_launch_is_refused_with_its_reason(tmp_path, damage, reason):
-    """The other launch is read."""
-    path, _ = launch_files.write(tmp_path, {CPU: {A: 1.0, B: 1.2}}, launches=2)
-    document = json.loads(path.read_bytes())
-    damage(document)
-    path.write_text(json.dumps(document))
-    with pytest.raises(TensorcopyError, match=reason):
-        launches.read(path)
-    loaded = reader.load_results(tmp_path, shipped())
-    assert [re.search(re.escape(path.name), str(problem)) is not None for problem in loaded.problems] == [True]
-    assert {timing.launches for result in loaded.results for timing in result.timings.values()} == {1}
-
-
-@pytest.mark.parametrize("digits", [0, 4, 39])
-def test_a_side_is_the_torch_that_its_label_says(tmp_path, digits):
-    """All digits of the SHA count."""
-    sha = launch_files.sha_of(B)
-    other = sha[:digits] + "".join("0" if digit != "0" else "1" for digit in sha[digits:])
-    launch_files.write(tmp_path, {CPU: {B: 1.0}}, sides={B: {"torch_sha": other}}, launches=1)
-    (problem,) = reader.load_results(tmp_path, shipped()).problems
-    assert "its provenance does not match its label" in str(problem)
 
 
 def test_a_launch_is_written_once_and_read_as_it_was_written(tmp_path):
