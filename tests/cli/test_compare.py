@@ -21,7 +21,6 @@ from tests.repositories import commit_all
 from tests.repositories import run as git
 
 NAMES = ("2.14.1", "2.15.0")
-OTHER_WAY = "by way of other releases"
 
 
 def copies(**times):
@@ -47,21 +46,23 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "results"
 
 
-@pytest.mark.parametrize(("form", "suffix"), [("text", "txt"), ("markdown", "md"), ("csv", "csv")])
-def test_the_output_in_every_format(folder, capsys, form, suffix):
-    """For the terminal, for a comment and for programs."""
+@pytest.mark.parametrize(("form", "suffix"), [("text", "txt"), ("markdown", "md")])
+def test_the_output_for_people(folder, capsys, form, suffix):
+    """For the terminal and for a comment."""
     assert main(["compare", *NAMES, "--format", form]) == 0
     assert_golden(f"compare.{suffix}", capsys.readouterr().out)
 
 
-def test_json_has_all_of_a_change_and_the_provenance_of_both_sides(folder, capsys):
-    """The provenance is that of the launches."""
+def test_json_has_the_provenance_of_both_sides(folder, capsys):
+    """That of the launches."""
     assert main(["compare", *NAMES, "--format", "json", "--case", "new_tensor|empty_like"]) == 0
-    text = capsys.readouterr().out
-    sides = [json.loads(text)[side]["provenance"] for side in ("before", "after")]
+    document = json.loads(capsys.readouterr().out)
+    sides = [document[side]["provenance"] for side in ("before", "after")]
     assert [side.pop("started") for side in sides] == ["2026-11-21T09:50:00+00:00"] * 2
     assert sides == [launch_files.side(name).provenance for name in NAMES]
-    assert_golden("compare.json", re.sub(r'"provenance": {.*?^  }', '"provenance": {}', text, flags=re.DOTALL | re.MULTILINE))
+    assert [row["parameters"]["method"] for row in document["rows"]] == ["new_tensor", "empty_like_copy"]
+    assert [document["after"][name] for name in ("label", "history", "python", "build")] == ["torch 2.15.0+cu132", "box", "3.11", "cuda"]
+    assert (document["device"], document["margin"], document["problems"]) == ("cpu", 0.03, [])
 
 
 def test_the_mean_of_a_group_is_that_of_all_its_compared_cases(folder, capsys):
@@ -89,29 +90,6 @@ def test_of_the_hardware_the_differing_parts_are_shown():
     """Each under its name."""
     sides = [SimpleNamespace(provenance={"hardware": {"model": "1", "flags": flags}}) for flags in (["avx"], ["avx", "fma"])]
     assert comparisons.Comparison(Question(*sides), NAMES, {}).environment == [("hardware flags", "avx", "avx, fma")]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        ([*NAMES], 0),
-        ([*NAMES, "--fail-on", "slower"], 1),
-        ([*reversed(NAMES), "--fail-on", "slower"], 1),
-        ([*NAMES, "--fail-on", "slower", "--case", " detach_clone "], 0),
-        (["2.14.1", "9.9.9"], 2),
-        (["2.14.1", "2.13.0"], 2),
-        (["2.14.1@mars", "2.15.0"], 2),
-        (["nowhere:2.14.1", "2.15.0"], 2),
-        ([*NAMES, "--case", "empty_like"], 3),
-        ([*NAMES, "--case", "no such case"], 3),
-        ([*NAMES, "--device", "cuda"], 2),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
-)
-def test_the_exit_code(folder, capsys, arguments, code):
-    """0: nothing slower, or not asked for; 1: a case is slower; 2: an error; 3: nothing could be compared."""
-    assert main(["compare", *arguments]) == code
-    assert capsys.readouterr().err.startswith("tensorcopy: ") is (code in (2, 3))
 
 
 @pytest.mark.parametrize("option", [["--margin", "0"], ["--margin", "much"], ["--case", "("], ["--format", "xml"]], ids=" ".join)
@@ -191,25 +169,6 @@ def test_the_heading_says_how_many_launches_each_case_has(tmp_path, monkeypatch,
     ]
     assert main(["compare", *NAMES]) == 0
     assert f"; {'; '.join(parts)}.\n" in capsys.readouterr().out
-
-
-def test_releases_that_never_met_are_compared_by_way_of_another(tmp_path, monkeypatch, capsys):
-    """With wider intervals, and the output says so; without any other release they are not compared."""
-    monkeypatch.setenv("COLUMNS", "1000")
-    monkeypatch.chdir(tmp_path)
-    case = "copies.BySize.time_copy tensor 16"
-    for start, release, time in ((0, NAMES[0], 2.0), (1, NAMES[1], 2.5)):
-        begin = launch_files.START + timedelta(days=start)
-        launch_files.write(tmp_path / "results", {case: {"2.8.0": 1.0, release: time}}, start=begin, reference="2.8.0")
-    assert main(["compare", *NAMES, "--format", "json"]) == 0
-    (change,) = json.loads(capsys.readouterr().out)["rows"]
-    assert (change["verdict"], change["way"], change["launches_before"], change["launches_after"]) == ("slower", OTHER_WAY, 12, 12)
-    assert change["ratio"] == pytest.approx(1.25, rel=0.02)
-    assert main(["compare", *NAMES]) == 0
-    assert "12 launches: of each beside other releases, which both are compared with" in capsys.readouterr().out
-    assert main(["compare", *NAMES, "--explain", "tensor"]) == 0
-    lines = [line for line in capsys.readouterr().out.splitlines() if re.match(r"11-\d\d", line)]
-    assert [line.split()[2] for line in lines] == ["A"] * 12 + ["B"] * 12
 
 
 def test_without_another_release_two_that_never_met_are_unknown(tmp_path):

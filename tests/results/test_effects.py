@@ -60,12 +60,6 @@ def test_the_interval_of_a_time_covers_the_truth_of_launches_with_other_sides():
     assert 0.93 <= coverage(many(logs)) <= 0.97
 
 
-def test_one_launch_tells_no_error():
-    timing = Column(effects(np.log([[1.0, 1.1]])), 0).timings()[CASE]
-    assert np.isnan(timing.error)
-    assert timing.interval == (timing.seconds, timing.seconds)
-
-
 def test_launches_of_a_single_release_vary_as_the_machine_does():
     """Its time is their median, whose variance is 0.298 times theirs, where that of the mean is a quarter."""
     logs = np.log([[1.0], [1.1], [0.9], [1.05]])

@@ -198,23 +198,6 @@ def test_nothing_but_a_file_is_read_as_functions(in_copy, kind):
         function_profiles.read(path)
 
 
-SHIPPED_DAMAGE = {  # what it does to a text that stays JSON
-    "a table for a text": ('"torch":"2', '"torch":{},"x":"2'),
-    "no number": ('"numel":1,', '"numel":null,'),
-    "a text for a number": ('"numel":1,', '"numel":"1",'),
-    "a text for a table": ('"methods":{', '"methods":"","x":{'),
-}
-
-
-@pytest.mark.parametrize("damage", SHIPPED_DAMAGE)
-def test_shipped_results_of_another_form_are_refused(tmp_path, damage):
-    """Nothing of them is printed."""
-    path = tmp_path / advise.SHIPPED.name
-    path.write_text(advise.SHIPPED.read_text().replace(*SHIPPED_DAMAGE[damage]))
-    with pytest.raises(TensorcopyError, match="the shipped results cannot be read"):
-        advise.shipped_evidence("cpu", path)
-
-
 def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(in_copy):
     """It is named."""
     in_copy()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from math import log
 
@@ -312,24 +311,3 @@ def test_the_order_of_histories(loaded, device, ranked):
 
 
 # Files
-
-
-def test_a_launch_is_written_once_and_read_as_it_was_written(tmp_path):
-    (path,) = launch_files.write(tmp_path, {CPU: {A: 1.0, B: "ValueError: {}}, "}}, launches=1)
-    launch = launches.read(path)
-    assert launches.read(launches.write(tmp_path / "again", launch)) == launch
-    with pytest.raises(TensorcopyError, match="exists"):
-        launches.write(path.parent, launch)
-
-
-def test_only_the_newest_version_of_a_suite_counts(tmp_path):
-    """What a release has in an earlier one only is compared with nothing."""
-    _, second = launch_files.write(tmp_path, {CPU: {A: 1.0, B: 1.0}}, launches=2)
-    document = json.loads(second.read_bytes())
-    document["suites"]["copies.BySize.time_copy"]["version"] = "2"
-    document["sides"] = document["sides"][1:]
-    for row in document["suites"]["copies.BySize.time_copy"]["rows"].values():
-        row["effects"] = [0]
-    second.write_text(json.dumps(document))
-    loaded = reader.load_results(tmp_path, shipped())
-    assert {(each.version, timing.launches) for each in loaded.results for timing in each.timings.values()} == {(B, 1)}

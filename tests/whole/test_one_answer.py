@@ -530,11 +530,18 @@ def fixed(monkeypatch):
         ((A, B, "--case", "empty_like_copy numel=1048576"), 3),  # failed before
         ((A, B, "--device", "cuda", "--case", "new_tensor", "--fail-on", "slower"), 0),
         (("2.11.0", B, "--case", "numel=16$"), 3),  # they never met
+        ((A, B, "--case", "no such case"), 3),
+        ((A, "9.9.9"), 2),
+        ((A, "2.12.1"), 2),  # which was not measured
+        ((f"{A}@mars", B), 2),
+        ((f"nowhere:{A}", B), 2),
+        ((A, B, "--device", "mps"), 2),
     ],
 )
-def test_the_exit_code_of_compare(fixed, words, code):
-    """2: an error, also one of a case; 1: a case is slower, and that is news; 3: nothing was compared."""
+def test_the_exit_code_of_compare(fixed, capsys, words, code):
+    """2: an error, also one of a case; 1: a case is slower, and that is news; 3: nothing was compared. Of both a line says why."""
     assert main(["compare", *words]) == code
+    assert capsys.readouterr().err.startswith("tensorcopy: ") is (code in (2, 3) and words != (A, B))
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json", "csv", "history"])
