@@ -204,7 +204,7 @@ def document(measured: Iterable[History], taken: Iterable[History]) -> dict[str,
 
 
 def _launches(result: Result) -> int:
-    return max(result.column.launches.values()) if result.column else 0
+    return max(result.column.launches.values(), default=0)
 
 
 def timed(before: Result, after: Result, margin: float | None = None) -> dict[Case, Change]:
@@ -271,12 +271,10 @@ def _in_halves(result: Result, random: Random | None) -> Comparison | None:
 
     random : divides at random; otherwise odd and even launches
     """
-    if result.column is None:
-        return None
     whole, column = result.column.effects, result.column.number
     there = ~np.isnan(whole.logs).all(axis=2)
     numbers = [int(number) for number in np.flatnonzero(there[:, column])]
-    if not (there[numbers] == there[numbers[0]]).all():
+    if not numbers or not (there[numbers] == there[numbers[0]]).all():
         return None  # it joins groups of sides that never met otherwise, and could not do so in both halves
     if random:
         random.shuffle(numbers)
@@ -288,7 +286,7 @@ def _in_halves(result: Result, random: Random | None) -> Comparison | None:
     extra = (result.sha, result.environment, TWIN)
     divided = replace(whole, logs=logs, columns={**whole.columns, extra: logs.shape[1] - 1})
     first, second = (
-        replace(result, revision=revision, column=half, timings=half.timings())
+        replace(result, revision=revision, column=half)
         for revision, half in ((BASE, Column(divided, column)), (TWIN, Column(divided, logs.shape[1] - 1)))
     )
     return comparisons.between(Question(first, second))
@@ -296,8 +294,6 @@ def _in_halves(result: Result, random: Random | None) -> Comparison | None:
 
 def occasions(before: Result, after: Result) -> dict[Case, Change]:
     """Return by how much the difference of two releases differs between the first and the second half of their launches."""
-    assert before.column
-    assert after.column
     apart = {}
     for case in before.column.effects.cases:
         within = after.column.logs_of(case) - before.column.logs_of(case)

@@ -125,7 +125,6 @@ def measured(site: Site, name: str) -> Figure:
     group, usual = FIGURES[name]
     history = site.answering["cpu"]
     result = history.newest("cpu")
-    assert result.column
     cases = {
         (dict(case.parameters)["method"], int(dict(case.parameters)["numel"])): case
         for case in result.timings

@@ -36,12 +36,12 @@ def write(histories: Iterable[History], folder: Path) -> None:
     documents: dict[str, Any] = {"benchmarks.json": {**described, "version": Benchmarks.api_version}}
     for history, result in ((each, result) for each in every for result in each.results):
         commit = result.revision or result.sha
-        released = result.release and datetime.combine(result.release.date, time(), timezone.utc)
+        released = datetime.combine(result.release.date, time(), timezone.utc)
         documents[f"{history.name}/machine.json"] = {"machine": history.name, "version": Machine.api_version}
         documents[get_filename(history.name, commit, result.environment)] = {
             "commit_hash": commit,
             "env_name": result.environment,
-            "date": int(released.timestamp() * 1000) if released else 0,
+            "date": int(released.timestamp() * 1000),
             "params": {"machine": history.name, "python": result.python, "build": result.build},
             "python": result.python,
             "requirements": {"build": result.build},

@@ -92,7 +92,7 @@ def _of_commits(before: str, after: str, results: Iterable[Result], names: Seque
     if not both:
         following = f"asv continuous {' '.join(names)}"
         raise TensorcopyError("no launch has both", got=" and ".join(names), allowed="revisions that took turns", next=following)
-    newest = max(both, key=lambda of: (of[after].release is not None, of[after].release, max(of[after].launches)))
+    newest = max(both, key=lambda of: (of[after].release, max(of[after].launches)))
     return newest[before], newest[after]
 
 

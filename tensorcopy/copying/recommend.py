@@ -150,7 +150,7 @@ def of_result(result: Result, device: str) -> Evidence:
     for case, timing in result.timings.items():
         values = {**DEFAULTS, "requires_grad": "False", **dict(case.parameters)}
         name, row = values.get("method", ""), result.methods.get(values.get("method", ""))
-        if not row or not result.column or case.device != device or not case.spec.by_size:
+        if not row or case.device != device or not case.spec.by_size:
             continue
         key = int(values["numel"]), values["requires_grad"] == "True", values["dtype"], values["layout"]
         place = timed.setdefault(key, Timed(*key, {}, {}))

@@ -42,12 +42,12 @@ class Ratio:
     launches: int  # that have both methods
 
 
-def ratios(launches: Mapping[str, Seconds], recommended: str, *, alpha: float = ALPHA, margin: float = MARGIN) -> dict[str, Ratio]:
+def ratios(launches: Mapping[str, Seconds], recommended: str) -> dict[str, Ratio]:
     """Return the ratio of each other method that a launch has together with the recommended one.
 
     launches : by method the seconds per call of each launch; the same place is the same launch
-    alpha : the chance that even one of equally fast methods is called slower or faster (Holm, 1979)
-    margin : the smallest difference of two times that is called one, as a share
+
+    Even one of equally fast methods is called slower or faster with a chance of `ALPHA` (Holm, 1979).
     """
     from scipy.special import stdtr, stdtrit
 
@@ -62,16 +62,16 @@ def ratios(launches: Mapping[str, Seconds], recommended: str, *, alpha: float = 
     for name, p in zip(judged, ps):
         size, error, freedom = sizes[name], errors[name], len(within[name]) - 1
         half = float(stdtrit(freedom, 1 - ALPHA / 2)) * error
-        if p <= alpha and abs(size) >= log(1 + margin):
+        if p <= ALPHA and abs(size) >= log(1 + MARGIN):
             word = Word.SLOWER if size > 0 else Word.FASTER
         else:
             word = Word.AS_FAST if abs(size) + half <= log(AS_FAST_WITHIN) else Word.NOT_TOLD_APART
-        seen = _seen(error, freedom, alpha / len(judged), margin)
+        seen = _seen(error, freedom, ALPHA / len(judged))
         found[name] = Ratio(word, exp(size), (exp(size - half), exp(size + half)), seen, len(within[name]))
     return found
 
 
-def _seen(error: float, freedom: int, alpha: float, margin: float) -> float:
+def _seen(error: float, freedom: int, alpha: float) -> float:
     """Return the smallest ratio that a t-test calls slower in a share of `SEEN` of repetitions, by at least the margin.
 
     error : standard error of the log ratio, taken as the true one; freedom : its degrees of freedom, as those of the repetitions' own
@@ -79,5 +79,5 @@ def _seen(error: float, freedom: int, alpha: float, margin: float) -> float:
     from scipy.special import nctdtrinc, ndtri, stdtrit
 
     by_test = float(nctdtrinc(freedom, 1 - SEEN, stdtrit(freedom, 1 - alpha / 2))) * error
-    by_margin = log(1 + margin) + float(ndtri(SEEN)) * error
+    by_margin = log(1 + MARGIN) + float(ndtri(SEEN)) * error
     return exp(max(by_test, by_margin)) if by_test < inf else inf

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 from msgspec import Struct
 
-from tensorcopy.results.effects import PAIRED, Difference, Numbers
+from tensorcopy.results.effects import LEVEL, PAIRED, Difference, Numbers
 from tensorcopy.results.kinds import COUNT, TIME, TOLERANCES, TRACKED, Kind
 from tensorcopy.results.suite_specs import SECONDS
 
@@ -98,7 +98,6 @@ class Change(Struct, frozen=True):  # a site has a hundred thousand of them: a s
     threshold: float = 0.0  # log of the smallest ratio that is called slower among all cases
     margin: float = MARGIN
     accepted: str = ""  # why a slowdown is known and stays, as tensorcopy.toml says
-    level: float = 1 - ALPHA  # of the interval, or of that of a tracked value's difference
 
     @property
     def timed(self) -> bool:
@@ -197,13 +196,11 @@ def judge(
     *,
     margin: float = MARGIN,
     kind: Callable[[CaseKey], Hashable] = lambda _: "",
-    alpha: float = ALPHA,
 ) -> dict[CaseKey, Change]:
     """Return the change of every case; all are judged together.
 
     margin : the smallest change to report, as a share of the time
     kind : of a case; the variances of one kind, and of one way of comparing, have one prior
-    alpha : chance of a false alarm
     """
     from scipy.special import stdtr, stdtrit
 
@@ -224,11 +221,11 @@ def judge(
         total[places] = np.minimum(freedom[places] + prior_freedom, freedom[places].sum())
     total, errors = np.maximum(total, 1.0), np.sqrt(variances / counts)
     ps = holm(2 * stdtr(total, -np.abs(sizes) / errors))
-    halves, thresholds = (stdtrit(total, 1 - chance / 2) * errors for chance in (alpha, alpha / len(testable)))
+    halves, thresholds = (stdtrit(total, 1 - chance / 2) * errors for chance in (ALPHA, ALPHA / len(testable)))
     computed = zip(testable.items(), ps, errors.tolist(), halves.tolist(), thresholds.tolist())
     for (case, each), p, error, half, threshold in computed:  # p, half of an interval, and the size that would be significant among all
         smallest, size, more = log(1 + margin), abs(each.size), None
-        if p <= alpha and size >= smallest:
+        if p <= ALPHA and size >= smallest:
             verdict, reason = Verdict.SLOWER if each.size > 0 else Verdict.FASTER, Reason.CHANGED
         elif size + half <= smallest:
             verdict, reason = Verdict.UNCHANGED, Reason.WITHIN_MARGIN
@@ -250,7 +247,6 @@ def judge(
             error=error,
             threshold=max(threshold, smallest),
             margin=margin,
-            level=1 - alpha,
         )
     return {case: changes[case] for case in differences}
 
@@ -264,9 +260,7 @@ def exact(unit: str, before: float, after: float, repeatability: float | None, m
     return Change(verdict, reason, ratio, before=before, after=after, repeatability=repeatability, unit=unit, kind=kind)
 
 
-def of_values(
-    values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]]], *, kind: Kind = TRACKED, alpha: float = ALPHA
-) -> dict[CaseKey, Change]:
+def of_values(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]]], kind: Kind = TRACKED) -> dict[CaseKey, Change]:
     """Return the change of every tracked value; all are judged together.
 
     values : by case, the unit, and the value of each launch before and after
@@ -275,13 +269,13 @@ def of_values(
     Student's t; the launch of a side that has only one varies as those of the other side do.
     """
     vary = {case: each for case, each in values.items() if len({*each[1]}) > 1 or len({*each[2]}) > 1}
-    tests = {case: _mean_difference(before, after, alpha) for case, (_, before, after) in vary.items()}
+    tests = {case: _mean_difference(before, after) for case, (_, before, after) in vary.items()}
     ps = dict(zip(tests, holm([p for _, p in tests.values()])))
     changes = {}
     for case, (unit, *sides) in values.items():
         (before, after), fewest = (kind.combine(side) for side in sides), min(map(len, sides))
         half, difference = tests[case][0] if case in tests else None, after - before
-        known = ps[case] <= alpha if case in ps else not difference or fewest > 1
+        known = ps[case] <= ALPHA if case in ps else not difference or fewest > 1
         undecided = Reason.TOO_FEW_LAUNCHES if half is None else Reason.INTERVAL_TOO_WIDE
         changes[case] = Change(
             Verdict(kind.verdict(before, after)) if known else Verdict.UNKNOWN,
@@ -295,12 +289,11 @@ def of_values(
             difference=None if half is None else (difference - half, difference + half),
             unit=unit,
             kind=kind,
-            level=1 - alpha,
         )
     return changes
 
 
-def _mean_difference(before: Sequence[float], after: Sequence[float], alpha: float) -> tuple[float, float]:
+def _mean_difference(before: Sequence[float], after: Sequence[float]) -> tuple[float, float]:
     """Return half of the interval of the difference of two means, and the probability of such a difference if nothing changed.
 
     By Student's t with the pooled variance and by Welch's, the wider interval and the larger p. Of two launches against twelve, Welch's
@@ -309,7 +302,7 @@ def _mean_difference(before: Sequence[float], after: Sequence[float], alpha: flo
     from scipy.stats import ttest_ind  # takes a second, and few campaigns track values
 
     tests = [ttest_ind(after, before, equal_var=pooled) for pooled in (True, False) if pooled or min(len(before), len(after)) > 1]
-    halves = [float(np.ptp(test.confidence_interval(1 - alpha))) / 2 for test in tests]
+    halves = [float(np.ptp(test.confidence_interval(LEVEL))) / 2 for test in tests]
     return max(halves), max(float(test.pvalue) for test in tests)
 
 

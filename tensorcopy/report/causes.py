@@ -18,6 +18,7 @@ from tensorcopy.report.comparison import side
 from tensorcopy.report.table import Report, ReportColumn, ReportSection, data
 from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case, only_match
+from tensorcopy.results.effects import LEVEL
 from tensorcopy.results.select import SelectedPair
 
 
@@ -128,7 +129,7 @@ def heading(code: str, labels: tuple[str, str], time: Change | None, difference:
     took = ""
     if time and time.ratio and time.before and time.after:
         verdict = "" if time.verdict in (Verdict.SLOWER, Verdict.FASTER) else f", {word(time)}"
-        between = f", {percent(time.level)} interval {signed_interval(time.interval)}" if time.interval else ""
+        between = f", {percent(LEVEL)} interval {signed_interval(time.interval)}" if time.interval else ""
         took = f"{duration(time.before)} → {duration(time.after)} ({signed_percent(time.ratio)}{verdict}{between}), "
     return f"{code} with {labels[1]} against {labels[0].removeprefix('torch ')}: {took}{total}"
 

@@ -16,7 +16,7 @@ from tensorcopy.judge.paired import ALPHA, APART, FEWEST, MOST_LAUNCHES, Change,
 from tensorcopy.numbers import counted, extent, p_value, percent, quantity, signed_percent, size_range, slowdown
 from tensorcopy.report.table import KEPT, Report, ReportColumn, ReportSection, common, data
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import JOINED, PAIRED, points
+from tensorcopy.results.effects import JOINED, LEVEL, PAIRED, points
 from tensorcopy.results.kinds import COUNT, KINDS
 from tensorcopy.results.launches import method_code
 from tensorcopy.results.result import Result
@@ -120,7 +120,7 @@ COLUMNS = (
     ReportColumn(f"{percent(1 - ALPHA)} interval", lambda row: interval(row.change)),
     ReportColumn(key="low", value=lambda row: (row.change.interval or [None])[0]),
     ReportColumn(key="high", value=lambda row: (row.change.interval or [None])[-1]),
-    ReportColumn(key="level", value=lambda row: row.change.level if row.change.interval or row.change.difference else None),
+    ReportColumn(key="level", value=lambda row: LEVEL if row.change.interval or row.change.difference else None),
     column("p"),
     column("margin"),
     column("detectable"),
@@ -375,13 +375,13 @@ def statistics(comparison: Comparison, change: Change) -> list[str]:
     sides = f"{quantity(change.before, change.unit)} → {quantity(change.after, change.unit)}"
     lines = [f"  ratio {change.ratio:.4g} ({sides}), {size(change)}"] if change.ratio and not change.kind.by_difference else []
     if change.kind.by_difference and change.counted:
-        between = f", {percent(change.level)} interval {interval(change)}" if change.difference else ""
+        between = f", {percent(LEVEL)} interval {interval(change)}" if change.difference else ""
         lines.append(f"  {sides}, {size(change)}{between}")
     if change.interval and change.p is not None and change.detectable is not None:
         low, high = change.interval
         least = f"{percent(change.margin)} (faster: {signed_percent(1 / (1 + change.margin))})"
         lines += [
-            f"  {percent(change.level)} interval {low:.3f} to {high:.3f}, {interval(change)}",
+            f"  {percent(LEVEL)} interval {low:.3f} to {high:.3f}, {interval(change)}",
             f"  {extent(change.launches)} launches: {WAYS[change.way]}",
             f"  {p_value(change.p)} (moderated t, Holm among {comparison.compared} cases), significant to {ALPHA:.3g}",
             f"  margin {least}: a smaller change is not called slower or faster",

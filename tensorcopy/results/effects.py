@@ -10,7 +10,7 @@ not even by way of others, have none.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import exp, pi
@@ -163,21 +163,21 @@ class Column:
         return np.exp(logs[~np.isnan(logs)]).tolist()  # type: ignore[no-any-return]
 
 
-def gathered(launches: Sequence[tuple[Launch, Cases]]) -> Effects:
-    """Return the effects of the launches of one history, in order, each with its cases."""
+def gathered(launches: Sequence[tuple[Launch, Cases]], places: Iterable[Place]) -> Effects:
+    """Return the effects of the launches of times of one history, in order, each with its cases; places : of all sides of the history."""
     rows = [
         [(of_suite[int(index)], row) for name, of_suite in by_suite.items() for index, row in launch.suites[name].rows.items()]
         for launch, by_suite in launches
     ]
-    columns = _numbered(side.place for launch, _ in launches for side in launch.sides)
-    cases = _numbered(case for of_launch in rows for case, _ in of_launch)
+    columns = {place: number for number, place in enumerate(places)}
+    cases = {case: number for number, case in enumerate(dict.fromkeys(case for of_launch in rows for case, _ in of_launch))}
     logs, turns = np.full((len(launches), len(columns), len(cases)), np.nan), np.tile(np.arange(len(cases)), (len(launches), 1))
     methods: dict[Hashable, int] = {}  # the number of the first of those that take turns with each other
     for number, ((launch, _), of_launch) in enumerate(zip(launches, rows)):
         if of_launch:
-            places: Any = np.ix_([columns[side.place] for side in launch.sides], [cases[case] for case, _ in of_launch])
+            at: Any = np.ix_([columns[side.place] for side in launch.sides], [cases[case] for case, _ in of_launch])
             effects = np.array([row.effects for _, row in of_launch], dtype=float) / UNIT  # None becomes NaN
-            logs[number][places] = effects.T + np.log([row.seconds for _, row in of_launch])
+            logs[number][at] = effects.T + np.log([row.seconds for _, row in of_launch])
         for case in (case for case, row in of_launch if row.in_turns):
             turns[number, cases[case]] = methods.setdefault(case.besides, cases[case])
     # alone in a launch, a side that met others in another says nothing about its part: it would only count as evidence
@@ -185,10 +185,6 @@ def gathered(launches: Sequence[tuple[Launch, Cases]]) -> Effects:
     together = measured & (measured.sum(axis=1) > 1)[:, None]
     logs[measured & ~together & together.any(axis=0)] = np.nan
     return Effects(tuple(each.started for each, _ in launches), columns, cases, logs, turns)
-
-
-def _numbered(keys: Any) -> dict[Any, int]:
-    return {key: number for number, key in enumerate(dict.fromkeys(keys))}
 
 
 def alike(logs: Numbers) -> list[list[int]]:
@@ -301,20 +297,20 @@ def within(logs: Numbers, before: int, after: int) -> dict[int, Difference | Non
     return differences
 
 
-def between(before: Column | None, after: Column | None) -> dict[Case, Difference | None]:
+def between(before: Column, after: Column) -> dict[Case, Difference | None]:
     """Return the difference of every case that both sides have; None of those that never met."""
-    if before is None or after is None or before.effects is not after.effects:
+    if before.effects is not after.effects:
         return {}
     by_number = within(before.effects.logs, before.number, after.number)
     return {case: by_number[number] for case, number in before.effects.cases.items() if number in by_number}
 
 
-def of_means(before: Column | None, after: Column | None, groups: Mapping[Key, Sequence[Case]]) -> dict[Key, Difference]:
+def of_means(before: Column, after: Column, groups: Mapping[Key, Sequence[Case]]) -> dict[Key, Difference]:
     """Return the difference of the geometric mean of each group of cases, each with the same weight.
 
     Groups whose sides never met have none.
     """
-    if before is None or after is None or before.effects is not after.effects:
+    if before.effects is not after.effects:
         return {}
     measured, logs = {}, before.effects.logs
     for group, cases in groups.items():
@@ -349,14 +345,14 @@ def _mean_within(logs: Numbers) -> Difference | None:
     return Difference(float(sizes.mean()), variance, count, freedom, (int(counts.min()),) * 2)
 
 
-def points(before: Column | None, after: Column | None, case: Case) -> list[tuple[str, str, float]]:
+def points(before: Column, after: Column, case: Case) -> list[tuple[str, str, float]]:
     """Return what each launch says of a timed case, as `between` uses it: its start, a side, and a size, in order.
 
     The side is "" for the difference of both within the launch; else "A" or "B", before or after, and the size how far its time lies above
     the mean of A. Nothing where the case has no difference.
     """
     difference = between(before, after).get(case)
-    if before is None or after is None or difference is None:
+    if difference is None:
         return []
     by_side = {"": after.logs_of(case) - before.logs_of(case)}
     if difference.way != PAIRED:

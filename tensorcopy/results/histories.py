@@ -93,7 +93,7 @@ def ranked(histories: Iterable[History], device: str, unit: str = "") -> list[Hi
     """
     measured = {history: {result.release for result in history.on(device, unit)} for history in histories}
     able = [history for history, releases in measured.items() if releases]
-    newest = max((release for releases in measured.values() for release in releases if release), default=None)
+    newest = max((release for releases in measured.values() for release in releases), default=None)
     return sorted(able, key=lambda each: (newest not in measured[each], -len(measured[each]), each.name))
 
 

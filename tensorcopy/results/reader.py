@@ -219,13 +219,12 @@ def _history(folder: Path, conditions: Conditions, members: Sequence[tuple[Launc
     for launch, cases in of_form:
         for number, side in enumerate(launch.sides):
             by_place.setdefault(side.place, []).append((launch, cases, number))
-    timed = effects.gathered([each for each in of_form if each[0].kind == "times"])
+    timed = effects.gathered([each for each in of_form if each[0].kind == "times"], by_place)
     results = []
     for place, of_side in by_place.items():
         (sha, environment, revision), release = place, releases.of(place[0])
         if environment != conditions.environment or release is None:
             continue  # a link: it leads from one launch to another
-        column = Column(timed, timed.columns[place]) if place in timed.columns else None
         last, _, side_number = ([each for each in of_side if each[0].kind == "times"] or of_side)[-1]
         failures, skips = _reasons(of_side)
         observed = next((launch for launch, _, _ in reversed(of_side) if launch.methods), None)
@@ -235,15 +234,14 @@ def _history(folder: Path, conditions: Conditions, members: Sequence[tuple[Launc
                 sha=sha,
                 environment=environment,
                 release=release,
+                column=Column(timed, timed.columns[place]),
                 revision=revision,
-                timings=column.timings() if column else {},
                 count_repeats=_counts(of_side),
                 failures=failures,
                 skips=skips,
                 provenance=last.provenance_of(side_number),
                 methods=observed.methods if observed else {},
                 article=observed.article if observed else {},
-                column=column,
                 launches=tuple(launch.started for launch, _, _ in of_side),
             )
         )

@@ -21,16 +21,15 @@ class Result:
     folder: Path  # of the history
     sha: str
     environment: str  # such as "py3.11-cuda"
-    release: Release | None = None  # the row of its torch in the table
+    release: Release  # the row of its torch in the table
+    column: Column  # its place in the effects of the history
     revision: str = ""  # of the project; "" for what is checked out
-    timings: dict[Case, Timing] = field(default_factory=dict)
     count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)  # also of tracked values, in the unit of the suite
     failures: dict[Case, str] = field(default_factory=dict)  # what cases raised in their last launch
     skips: dict[Case, str] = field(default_factory=dict)  # why others did not apply in theirs
     provenance: dict[str, Any] = field(default_factory=dict)  # of the newest launch that timed anything, else of the newest
     methods: dict[str, Any] = field(default_factory=dict)
     article: dict[str, Any] = field(default_factory=dict)
-    column: Column | None = None  # its place in the effects of the history; None where nothing was timed
     launches: tuple[str, ...] = ()  # the starts of those that have it
 
     @property
@@ -48,10 +47,15 @@ class Result:
         """The kind of its wheel, such as "cuda"; "cuda-interpreter" for the torch that an interpreter has."""
         return self.environment.partition("-")[2]
 
-    @cached_property
+    @property
     def version(self) -> str:
-        """Its release, "2.15.0"; one that is not in the table is named by torch's own version, without its build."""
-        return self.release.version if self.release else str(self.provenance["torch"]).partition("+")[0]
+        """Its release, "2.15.0"."""
+        return self.release.version
+
+    @cached_property
+    def timings(self) -> dict[Case, Timing]:
+        """The time of every case that was timed."""
+        return self.column.timings()
 
     @cached_property
     def counts(self) -> dict[Case, float]:
@@ -82,17 +86,15 @@ class Result:
 
     def day_of(self, cases: Iterable[Case]) -> str:
         """Return the day of the newest launch that timed any of some cases, "2026-11-21"; where none did, of the newest of all."""
-        started = self.column.started({*cases}) if self.column else []
-        return max(started, default=str(self.provenance["started"]))[:10]
+        return max(self.column.started({*cases}), default=str(self.provenance["started"]))[:10]
 
     def first_day_of(self, cases: Iterable[Case]) -> str:
         """Return the day of the first of these launches, which stays when more is measured; where none did, of the first of all."""
-        started = self.column.started({*cases}) if self.column else []
-        return min(started or self.launches)[:10]
+        return min(self.column.started({*cases}) or self.launches)[:10]
 
     def has_met(self, other: Result, case: Case) -> bool:
         """Return whether launches lead from a case of this result to that of another: else nothing compares them."""
-        return self.column is None or other.column is None or self.column.has_met(other.column, case)
+        return self.column.has_met(other.column, case)
 
     def hardware(self, device: str) -> str:
         """Return the vendor's name of a device."""

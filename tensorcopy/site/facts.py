@@ -53,7 +53,7 @@ class ShownHistory:
     @cached_property
     def results(self) -> list[Result]:
         """Its results in order of release."""
-        return [result for result in self.history.results if result.release and not result.revision]
+        return [result for result in self.history.results if not result.revision]
 
     @cached_property
     def releases(self) -> list[str]:
@@ -148,7 +148,7 @@ class ShownHistory:
             if value is None and case not in result.failures:
                 continue
             instructions, work = result.count_of(case) if case.spec.timed else None, of_counts.get(result.version)
-            times = result.column.launch_times(case) if result.column and case.spec.timed else result.count_repeats.get(case, ())
+            times = result.column.launch_times(case) if case.spec.timed else result.count_repeats.get(case, ())
             low, high = change.interval if change and change.interval else (None, None)
             yield {
                 "torch": result.version,

@@ -40,8 +40,7 @@ def histories(levels, seed, *, tails=5):
             release.sha,
             "py3.11-cuda",
             release,
-            timings=column.timings(),
-            column=column,
+            column,
             provenance={"torch": release.version, "cpu": "", "accelerators": {}},
         )
         for release, column in zip(RELEASES, made)

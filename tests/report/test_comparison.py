@@ -162,13 +162,12 @@ def test_a_row_of_a_document_has_every_field_of_its_change():
         error=0.05,
         threshold=0.1,
         margin=0.04,
-        level=0.98,
     )
     (row,) = json.loads(table.as_json(reports.of_rows([ComparedCase("f", change)], heading="", lines=[])))["rows"]
     assert row == {
         **{"case": "f", "suite": "", "parameters": {}, "device": "", "metric": "time"},
         **{"verdict": "unknown", "likely": "slower", "reason": "interval_too_wide", "accepted": "", "failure": "KeyError: 3"},
-        **{"before": 1e-6, "after": 1.2e-6, "ratio": 1.2, "low": 1.1, "high": 1.3, "level": 0.98, "p": 0.2, "margin": 0.04},
+        **{"before": 1e-6, "after": 1.2e-6, "ratio": 1.2, "low": 1.1, "high": 1.3, "level": 0.95, "p": 0.2, "margin": 0.04},
         **{"detectable": float(f"{change.detectable:.6g}"), "factor": float(f"{change.factor:.6g}")},
         **{"launches_before": 3, "launches_after": 7, "more_launches": 5, "way": "by way of other releases"},
         **{"count_unit": "instructions", "count_verdict": "more", "count_before": 1000, "count_after": 1052, "count_ratio": 1.052},
