@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LAUNCHES = 12  # of every release: at 2^17 and 2^20, half of the interval of a difference is less than 1 % then
 OF_DASHBOARD, OF_DASHBOARD_QUICK = 3, 1  # for a first look; three are the fewest that can be compared
 OF_DASHBOARD_SIDES = 3  # releases, at most, that take turns in it
-HISTORY = "the folder in results; default: that of these conditions, or a new one called as this host"
+HISTORY = "the folder in results; default: that of these conditions, or a new one named after this host"
 YES = "install more than two environments without a question"
 
 

@@ -374,6 +374,7 @@ def tally(history: ShownHistory, comparison: Comparison) -> dict[str, Any]:
         "address": pair_address(before, after),
         "launches": extent(number for change in changes.values() if change.interval for number in change.launches),
         "few": sum(change.reason is Reason.TOO_FEW_LAUNCHES for change in changes.values()),
+        "noticed": size_range([1 + share for _, share in seen]),
         "seen": [(slowdown(share), f"{size} elements" if size else "without a size") for size, share in seen],
     }
 
@@ -466,7 +467,7 @@ def waiting(case: Case) -> str:
 def named(name: str, value: str) -> str:
     """Return a parameter in words: "2¹⁷ elements", "float16", "requires grad"."""
     if name == "numel" and value.isdecimal():
-        return f"{count(int(value))} element{'s' * (value != '1')}"
+        return "1 element" if value == "1" else f"{count(int(value))} elements"
     if name == "requires_grad":
         return "requires grad" if value == "True" else "no grad"
     return value if name in SPEAKING else f"{name}={value}"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from tensorcopy.numbers import counted, quantity, signed_percent, size_range
+from tensorcopy.numbers import quantity, signed_percent, size_range
 from tensorcopy.site import facts
 from tensorcopy.site.chart import Line, chart, spark
 from tensorcopy.site.facts import LAST, Case, OpenMethod, OpenSince, Pair, ShownHistory, Site, Step, Verdict, pair_address, told
@@ -272,6 +272,7 @@ def _open(device: str, history: ShownHistory) -> Values:
         "alone": facts.back_count(standings),
         "cases": len(standings),
         "compared": sum(each.history.is_compared for each in standings),
+        "unknown": sum(each.cost.verdict is Verdict.UNKNOWN for each in standings if each.cost),
         "closed": _closed(history, device),
     }
 
@@ -352,6 +353,5 @@ def _provenance(history: ShownHistory) -> Values:
         "history": history,
         "csv": f"data/{facts.slug(history.name)}.csv",
         "provenance": {name: text for name, text in provenance.items() if text and not name.startswith("threads")},
-        "releases": counted(len(history.releases), "torch release"),
         "devices": [(device, history.hardware(device), len(history.on(device)), history.day(device)) for device in history.devices],
     }

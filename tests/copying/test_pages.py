@@ -89,9 +89,7 @@ def of_table(of: Table, element: Element) -> Iterator[str]:
             elif against.word in CHANGED:
                 is_right = word.startswith(f"{against.word.value} ×") and says(word.replace("–", " "), against.interval)
             elif against.word is Word.NOT_TOLD_APART:
-                is_right = word == "not told apart undecided: too few launches"
-                if against.seen <= 3:
-                    is_right = word.startswith("not told apart only a factor of") and says(word, [against.seen])
+                is_right = word.startswith("not told apart only a factor of") and says(word, [against.seen])
             else:
                 is_right = word == against.word.value
             if not is_right:
