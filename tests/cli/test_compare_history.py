@@ -170,20 +170,10 @@ def folder_with_a_fast_release(tmp_path, monkeypatch):
 
 
 def test_a_slowdown_that_is_back_to_an_earlier_level_is_no_news(folder_with_a_fast_release, capsys):
-    """Nothing fails on it; `compare` and `history` say what it is, and count it apart; against the release before both nothing changed."""
+    """Nothing fails on it; `history` says what it is, and counts it apart, as `compare` does (whole/test_one_answer.py)."""
     *_, earlier, before, after = folder_with_a_fast_release
-    assert main(["compare", before, after, "--fail-on", "slower"]) == 0
-    shown = capsys.readouterr().out
-    assert ": none of 2 cases slower, 1\n  back to an earlier level (4.0 %), none faster\n" in shown
-    assert re.search(r"back to an earlier level: no news\n  copies\.BySize clone_detach\n▴   numel=16 +980 ns  1\.02 µs  \+4\.0 %", shown)
-    assert f"Back to an earlier level: only torch {before} was faster." in shown
-    assert main(["compare", earlier, after]) == 0
-    assert ": none of 2 cases slower,\n  none faster\n2 unchanged (within ±3 %).\n" in capsys.readouterr().out
-    assert main(["compare", before, after, "--explain", "clone_detach"]) == 0
-    assert capsys.readouterr().out.startswith("copies.BySize clone_detach numel=16: slower, back to an earlier level\n")
-    assert main(["compare", before, after, "--format", "json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert (document["back"], document["counts"]) == (1, {"slower": 1, "unchanged": 1})
+    assert main(["compare", before, after]) == 0
+    assert f"Back to an earlier level: only torch {before} was faster." in capsys.readouterr().out
     assert main(["history", "--open", "--fail-on", "slower"]) == 0
     shown = capsys.readouterr().out
     assert f"an earlier\n  release; 1 more only lost what {before} had gained\n" in shown

@@ -105,7 +105,9 @@ def test_the_first_page_names_the_case_and_the_release_that_its_cost_is_against(
     """Of each method the case with the largest cost, which the link leads to; and its last slowdown that stays."""
     (part,) = re.findall(r'id="cpu".*?<b>Slower than it was\?</b>(.*?)</p>', world_files["index.html"], re.DOTALL)
     history = world_site.answering["cpu"]
-    shown = re.findall(r'href="([^"]+)".*?([+][\d.]+).*?against ([\d.]+\d)(?:, last slowdown with ([\d.]+\d))?', part, re.DOTALL)
+    shown = re.findall(
+        r'href="([^"]+)".*?class="slower">([+][\d.]+).*?against ([\d.]+\d)(?:, last slowdown with ([\d.]+\d))?', part, re.DOTALL
+    )
     assert len(shown) == 2
     for address, cost, best, since in shown:
         of_method = [each for each in history.open.values() if history.address(each.case).partition("#")[0] == address.partition("#")[0]]

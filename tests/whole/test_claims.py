@@ -1,8 +1,6 @@
-"""Nothing says slower or faster of a time whose interval includes no change, or that went the other way: pages, feed, terminal."""
+"""Nothing says slower or faster of a time that did not change: pages, feed, terminal."""
 
 import re
-from collections.abc import Iterator, Mapping
-from html import unescape
 
 import pytest
 
@@ -10,54 +8,6 @@ from tensorcopy.cli import main
 from tests import launch_files
 from tests.site import world
 from tests.site.reading import read
-
-SIGNS = {"slower": "+", "faster": "−", "▲": "+", "▼": "−"}
-SIGNED = re.compile(r"([+−])[\d.]+(?= %| ±)")
-INTERVAL = re.compile(r"([+−]?[\d.]+) %,? \(?([+−]?[\d.]+) (?:to|…) ([+−]?[\d.]+) %")
-COLOURED = re.compile(r'<(span|td|b|small|text)\b[^>]*class="?(?:v )?(slower|faster)\b[^>]*>(.*?)(?=</\1>|<td|<tr)', re.DOTALL)
-LISTED = re.compile(r"<(li|title|summary)\b[^>]*>(.*?)(?=</\1>|<li\b|</ul>)", re.DOTALL)
-
-
-def text_of(html: str) -> str:
-    """Return the text of HTML, with plain spaces."""
-    return re.sub(r"[\u202f\u2009\xa0]", " ", unescape(re.sub(r"<[^>]*>", "", html))).strip()
-
-
-def holds(word: str, text: str) -> bool:
-    """Return whether all changes in a text have the sign of a word, and all intervals exclude no change and hold their size."""
-    for numbers in INTERVAL.findall(text):
-        size, low, high = (float(number.replace("−", "-")) for number in numbers)
-        if not (low <= size <= high and (low >= 0 or high <= 0)):
-            return False
-    halves = re.search(r"([\d.]+) ± ([\d.]+)", text)  # of an interval that is not symmetric
-    return set(SIGNED.findall(text)) <= {SIGNS[word]} and (not halves or float(halves[1]) > 0.9 * float(halves[2]))
-
-
-def claims(site: Mapping[str, str]) -> Iterator[tuple[str, str, bool]]:
-    """Yield each claim of speed in the pages and the feed of a site that has a size: its address, its text, and whether it holds."""
-    for address, text in site.items():
-        if address.endswith((".html", ".xml")) and "docs/" not in address:
-            told = [(word, text_of(html)) for _, word, html in COLOURED.findall(text)]
-            for _, html in LISTED.findall(text):
-                words = re.findall(r"\b(?:slower|faster)\b", text_of(html))
-                told += [(words[0], text_of(html).partition(words[0])[2])] if len(words) == 1 else []
-            yield from ((address, said, holds(word, said)) for word, said in told if SIGNED.search(said))
-
-
-def false_claims(site: Mapping[str, str], least: int) -> list[tuple[str, str]]:
-    """Return the claims of a site that do not hold; there are at least so many that do."""
-    told = list(claims(site))
-    assert sum(holding for *_, holding in told) >= least
-    return [(address, text) for address, text, holding in told if not holding]
-
-
-def test_a_change_is_told_and_one_that_goes_the_other_way_is_seen(world_files):
-    """With the words exchanged, each claim is a false one."""
-    assert false_claims(world_files, 12) == []
-    exchanged = {"slower": "faster", "faster": "slower"}
-    words = re.compile(r"\b(slower|faster)\b")
-    site = {address: words.sub(lambda word: exchanged[word[0]], text) for address, text in world_files.items()}
-    assert [claim for claim in claims(site) if claim[2]] == []
 
 
 @pytest.mark.parametrize(("counts", "word"), [(800, "fewer"), (1250, "more")])
@@ -70,7 +20,7 @@ def test_a_case_with_other_instructions_and_the_same_time_is_not_called_faster_o
         counted = {f"instructions.BySize.track_instructions {method} 16 False": count for method in methods}
         launch_files.write_counts(results, release, counted, methods=dict.fromkeys(methods, launch_files.observed()))
     site = world.files_of(results)
-    assert list(claims(site)) == []
+    assert not [address for address, text in site.items() if re.search('class="(v )?(slower|faster)', text)]
     assert "<entry>" not in site["slowdowns.xml"]
     pair = read(site["compare/2.14.1..2.15.0.html"]).text
     assert "0 slower · 0 faster · 3 unchanged" in pair
