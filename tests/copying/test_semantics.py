@@ -69,14 +69,6 @@ def test_what_differs_between_both_forms_is_told_and_never_recommended(code, wor
     assert matching(operation(code)) == ({("tensor", False)} if words == "shares storage, out of the graph" else set())
 
 
-def test_the_storage_is_what_a_write_reaches():
-    """As torch and numpy do it: the same, without the observation."""
-    contiguous, transposed = torch.ones(2, 3), torch.ones(3, 2).t()
-    copies = {form: x.contiguous() for form, x in (("contiguous", contiguous), ("transposed", transposed))}
-    contiguous[0, 0] = transposed[0, 0] = 7
-    assert {form: float(y[0, 0]) for form, y in copies.items()} == {"contiguous": 7.0, "transposed": 1.0}
-
-
 @pytest.mark.parametrize(("code", "gives"), [("x.tolist()", "list"), ("(x,)", "tuple"), ("x.sum().item()", "float"), ("None", "NoneType")])
 def test_what_is_neither_a_tensor_nor_an_array_is_an_error(code, gives):
     """It says what it is, and matches no request."""

@@ -840,20 +840,3 @@ def test_a_revision_that_lacks_a_case_has_the_launches_of_the_other(machine, tmp
         programs = [Program((sha, "py3.11-cuda", of), Path(), Path(), provenance=PROVENANCE) for sha, of in zip(shas, revisions)]
         taken = launch.document(programs, "box", BEGIN, 1, kind="times", suites=launch.stored(suites, by_case))
         assert sum(place == programs[1].place for place, _ in plan.told(taken, suites, {})) == expected
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        *((["--launches", text], f"got '{text[:20]}'; allowed: 1 to 1000") for text in ("0", "1001", "-1", "1.5", "٥", "9" * 5000)),
-        *((["--environments", text], f"got '{text}'; allowed: 2 or more") for text in ("1", "two")),
-        *((["--shard", text], f"got '{text}'; allowed: 1/5 to 5/5") for text in ("3", "0/3", "4/3", "a/b", "1/0")),
-        (["--history=../box"], "allowed: up to 64 letters, digits and . _ + - after a letter or digit"),
-    ],
-    ids=lambda value: value[0][:20] if isinstance(value, list) else "",
-)
-def test_a_wrong_value_is_an_error(arguments, message, capsys):
-    """argparse prints it, and exits with 2 before anything is measured."""
-    with pytest.raises(SystemExit, match="2"):
-        main(["measure", *arguments])
-    assert message in capsys.readouterr().err
