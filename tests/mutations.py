@@ -20,11 +20,11 @@ from tensorcopy.configuration import FILE
 from tensorcopy.results import function_profiles
 from tests import launch_files
 from tests.conftest import ROOT
+from tests.site import world
 
 Choose = Callable[[Sequence[Any]], Any]
 
 RELEASES = ("2.4.1", "2.15.0")  # compared; 2.4.1 has launches on two Pythons
-PROFILED = "detach_clone 1 float32 contiguous"
 
 NUMBERS = (0, -1, 1, 1.0, 1.5, 2**63, 10**30, 10**400, 5e-324, 1e308, float("nan"), float("inf"), float("-inf"), -0.0)
 TEXTS = ("", "x", "9" * 5020, "a" * 100_000, "../../etc/passwd", "\x00", "\x1b[31m", "\ud800", "[/]", "<script>", "é", "٣", "1/0", "\n")
@@ -38,18 +38,8 @@ def small_results(folder: Path) -> Path:
     results = folder / "results"
     launch_files.write_small(results, "2.4.1", "2.12.1", "2.15.0", reference="2.12.1")
     launch_files.write_small(results, "2.4.1@3.9", start=launch_files.START + timedelta(hours=2))
-    for release in RELEASES:
-        side = launch_files.side(release)
-        names = ("torch", "torch_sha", "python", "libc", "tensorcopy")
-        profiles = {
-            "version": function_profiles.VERSION,
-            **{name: side.provenance[name] for name in names},
-            "valgrind": "3.19.0",
-            "started": launch_files.START.isoformat(),
-            "functions": [["libc10", "c10::TensorImpl::TensorImpl"], ["libtorch_cpu", "at::native::copy_"]],
-            "cases": {PROFILED: {"instructions": 100.0 + len(release), "functions": [0, 60.0, 2, 1, 40.0 + len(release), 1]}},
-        }
-        function_profiles.write(function_profiles.path_of(results / "box", *side.place[:2]), profiles)
+    for number, release in enumerate(RELEASES):
+        world.write_profile(results / "box", release, {"detach_clone 1 float32 contiguous": 1000.0 + number})
     shutil.copy(ROOT / "asv.conf.json", folder)
     return results
 

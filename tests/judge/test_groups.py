@@ -149,3 +149,13 @@ def test_a_release_that_measured_one_case_does_not_end_the_group(tmp_path):
     older = launch_files.load(tmp_path, *(f"{release.version}@3.11" for release in RELEASES[:-1]))  # with the later launches
     by_case = case_history.over([*older, newest])
     assert [change.release for change in groups.changes_by_release(by_case)] == [RELEASES[6].version]
+
+
+def test_open_methods_are_the_most_expensive_first(tmp_path):
+    """Of each the costliest case; what the newest release skips is open nowhere, however slow it was with the one before."""
+    versions = [release.version for release in RELEASES[:3]]
+    times = {"m0 16": (1.0, 1.0, 1.2), "m1 16": (1.0, 1.0, 1.5), "m1 1024": (1.0, 1.0, 1.8), "m2 16": (1.0, 1.3, None)}
+    launch_files.write(tmp_path, {f"copies.BySize.time_copy {name}": dict(zip(versions, of)) for name, of in times.items()}, noise=0.001)
+    opened = groups.open_methods(case_history.standings(case_history.over(launch_files.load(tmp_path))).values())
+    shown = [(groups.subject(each.worst.case), [round(case.ratio, 1) for case in each.cases]) for each in opened]
+    assert shown == [("m1", [1.8, 1.5]), ("m0", [1.2])]
