@@ -92,6 +92,7 @@ def test_a_case_that_cannot_run_is_skipped_with_a_reason(monkeypatch, method, ar
         cases.case(method, 16, **arguments)
 
 
+@pytest.mark.slow
 def test_the_shipped_launches_have_the_suites_versions(shipped_results):
     """Those of another version would be in no history."""
     shipped = {name: suite.version for launch in shipped_results.launches for name, suite in launch.suites.items()}
@@ -99,6 +100,7 @@ def test_the_shipped_launches_have_the_suites_versions(shipped_results):
     assert {name: version for name, version in shipped.items() if versions[name] != version} == {}
 
 
+@pytest.mark.slow
 def test_the_shipped_launches_have_every_timed_case_of_the_cpu(shipped_results):
     """`tensorcopy measure` would take those of every release again for one that they lack; so would a count of a method for CUDA alone."""
     own = (launch._kept(each, campaign.shipped().specs) for each in turns.Suites(str(ROOT / "benchmarks")).described)

@@ -13,6 +13,7 @@ from tests.conftest import ROOT
 CASE = "copies.BySize.time_copy tensor 16"
 
 
+@pytest.mark.slow
 def test_every_shipped_launch_is_valid_and_has_its_provenance(shipped_results):
     """The torch in the provenance is the one in the label."""
     assert shipped_results.problems == ()

@@ -29,6 +29,7 @@ def test_every_case_that_copies_has_a_baseline(timed, expected):
     assert (" ".join([baseline.suite, *(value for _, value in baseline.parameters)]) if baseline else "") == expected
 
 
+@pytest.mark.slow
 def test_every_shipped_copy_and_conversion_has_its_baseline(shipped_results):
     """The suites measure the same sizes as baselines."""
     for result in shipped_results.results:
