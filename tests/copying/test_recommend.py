@@ -1,7 +1,6 @@
 """Which methods match a request, which one is recommended, and how the others compare with it."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import msgspec
 import pytest
@@ -337,21 +336,6 @@ def test_launches_of_one_side_compare_methods_that_took_turns(tmp_path, in_turns
     words = {name: cell.against.word for name, cell in column.cells.items() if cell.against}
     assert words == ({"tensor": Word.NOT_TOLD_APART, "new_tensor": Word.SLOWER} if in_turns else {})
     assert set(column.cells) == {*times}
-
-
-def test_methods_that_were_never_in_one_launch_are_not_compared(tmp_path):
-    """As where results of partial runs were merged."""
-    for day, (method, time) in enumerate((("detach_clone", 1.0), ("tensor", 2.0))):
-        start = launch_files.START + timedelta(days=day)
-        both = {"2.14.1": time, "2.15.0": time}
-        launch_files.write(tmp_path, {f"copies.BySize.time_copy {method} 16": both}, start=start)
-    launch_files.write_counts(tmp_path, "2.15.0", {}, methods=dict.fromkeys(("detach_clone", "tensor"), launch_files.observed()))
-    (result,) = launch_files.load(tmp_path, "2.15.0")
-    (column,) = recommend.table(recommend.of_result(result, "cpu"), OWN).columns
-    assert {name: (cell.seconds > 0, cell.against) for name, cell in column.cells.items()} == {
-        "detach_clone": (True, None),
-        "tensor": (True, None),
-    }
 
 
 def test_methods_are_ordered_by_their_times_over_the_fastest_of_each_size():
