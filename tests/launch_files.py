@@ -26,7 +26,8 @@ from tensorcopy.measure.process import Program
 from tensorcopy.releases import release_table
 from tensorcopy.results import histories, launches, reader
 from tensorcopy.results.cases import Case
-from tensorcopy.results.launches import Launch
+from tensorcopy.results.effects import Effects
+from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import SuiteSpec
 
@@ -234,6 +235,12 @@ def case(text: str) -> Case:
 def spec_of(suite: str, unit: str = "") -> SuiteSpec:
     """Return what a suite of the shipped campaign is, or another one, which is timed where it tracks no unit."""
     return shipped().specs.spec(suite, "track" if unit else "time", unit)
+
+
+def result_of(effects: Effects, place: Place) -> Result:
+    """Return a result that has times alone: those of a side in some effects."""
+    sha, environment, revision = place
+    return Result(Path("made"), sha, environment, release_table.load()[-1], effects, revision)
 
 
 def side(name: str, *, build: str = "cuda", **provenance: Any) -> Program:

@@ -39,7 +39,7 @@ from tensorcopy.measure.sides import Opened
 from tensorcopy.numbers import counted, percent
 from tensorcopy.results import histories, launches, reader
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import Column, Difference
+from tensorcopy.results.effects import Difference
 from tensorcopy.results.histories import History
 from tensorcopy.results.result import Result
 
@@ -204,7 +204,7 @@ def document(measured: Iterable[History], taken: Iterable[History]) -> dict[str,
 
 
 def _launches(result: Result) -> int:
-    return max(result.column.launches.values(), default=0)
+    return max((timing.launches for timing in result.timings.values()), default=0)
 
 
 def timed(before: Result, after: Result, margin: float | None = None) -> dict[Case, Change]:
@@ -271,7 +271,7 @@ def _in_halves(result: Result, random: Random | None) -> Comparison | None:
 
     random : divides at random; otherwise odd and even launches
     """
-    whole, column = result.column.effects, result.column.number
+    whole, column = result.effects, result.number
     there = ~np.isnan(whole.logs).all(axis=2)
     numbers = [int(number) for number in np.flatnonzero(there[:, column])]
     if not numbers or not (there[numbers] == there[numbers[0]]).all():
@@ -283,20 +283,17 @@ def _in_halves(result: Result, random: Random | None) -> Comparison | None:
     logs = np.concatenate([whole.logs, np.full_like(whole.logs[:, :1], np.nan)], axis=1)
     logs[numbers[1::2], -1] = logs[numbers[1::2], column]
     logs[numbers[1::2], column] = np.nan
-    extra = (result.sha, result.environment, TWIN)
-    divided = replace(whole, logs=logs, columns={**whole.columns, extra: logs.shape[1] - 1})
-    first, second = (
-        replace(result, revision=revision, column=half)
-        for revision, half in ((BASE, Column(divided, column)), (TWIN, Column(divided, logs.shape[1] - 1)))
-    )
+    halves = {(result.sha, result.environment, BASE): column, (result.sha, result.environment, TWIN): logs.shape[1] - 1}
+    divided = replace(whole, logs=logs, columns={**whole.columns, **halves})
+    first, second = (replace(result, revision=revision, effects=divided) for revision in (BASE, TWIN))
     return comparisons.between(Question(first, second))
 
 
 def occasions(before: Result, after: Result) -> dict[Case, Change]:
     """Return by how much the difference of two releases differs between the first and the second half of their launches."""
     apart = {}
-    for case in before.column.effects.cases:
-        within = after.column.logs_of(case) - before.column.logs_of(case)
+    for case in before.effects.cases:
+        within = after.logs_of(case) - before.logs_of(case)
         within = within[~np.isnan(within)]
         half = len(within) // 2
         if case.spec.compared and half >= paired.FEWEST:

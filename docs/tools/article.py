@@ -135,7 +135,7 @@ def measured(site: Site, name: str) -> Figure:
     seconds = {code: {n: result.timings[cases[method, n]].seconds for n in SIZES if (method, n) in cases} for method, code in codes.items()}
     against: dict[str, dict[int, Ratio]] = {code: {} for method, code in codes.items() if method != usual}
     for numel in SIZES:
-        logs = {method: result.column.logs_of(cases[method, numel]) for method in codes if (method, numel) in cases}
+        logs = {method: result.logs_of(cases[method, numel]) for method in codes if (method, numel) in cases}
         launches = {method: [None if isnan(each) else exp(each) for each in of] for method, of in logs.items()}
         for method, ratio in methods.ratios(launches, usual).items():
             against[codes[method]][numel] = ratio

@@ -158,11 +158,11 @@ def of_result(result: Result, device: str) -> Evidence:
         place.seconds[name] = timing.seconds
         if (baseline := baseline_case(case)) in result.timings:
             place.seconds.setdefault(BASELINE, result.timings[baseline].seconds)
-        turns = result.column.effects.turns
-        numbers: Any = [0] * len(result.column.logs)
-        if result.column.group(case) == ALONE:
-            numbers = [name] * len(numbers) if turns is None else turns[:, result.column.effects.cases[case]].tolist()
-        logs = enumerate(zip(numbers, result.column.logs_of(case).tolist()))
+        turns = result.effects.turns
+        numbers: Any = [0] * len(result.logs)
+        if result.group(case) == ALONE:
+            numbers = [name] * len(numbers) if turns is None else turns[:, result.effects.cases[case]].tolist()
+        logs = enumerate(zip(numbers, result.logs_of(case).tolist()))
         of_launches.setdefault(key, {})[name] = {(launch, n): float(f"{exp(size):.4g}") for launch, (n, size) in logs if not np.isnan(size)}
     for key, by_name in of_launches.items():
         together = list(dict.fromkeys(launch for launches in by_name.values() for launch in launches))

@@ -20,12 +20,11 @@ from tensorcopy.campaign import NO_RULES, VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import paired
 from tensorcopy.judge.paired import MARGIN, Change, Reason, Verdict
-from tensorcopy.results import effects
 from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.effects import Difference
 from tensorcopy.results.kinds import Kind, spread
 from tensorcopy.results.launches import OTHER_VERSION
-from tensorcopy.results.result import Result
+from tensorcopy.results.result import Result, differences, mean_differences
 
 KINDS = (2**14, 2**17, 2**20)  # elements, of the largest tensor of each kind but the last
 SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
@@ -125,7 +124,7 @@ class Comparison:
             if case.spec.methods and change.interval:
                 groups.setdefault((case.spec.module, case.device), []).append(case)
         several = {key: cases for key, cases in groups.items() if len(cases) > 1}
-        measured = effects.of_means(self.before.column, self.after.column, several)
+        measured = mean_differences(self.before, self.after, several)
         changes: dict[tuple[str, str], Change] = {}
         for device in dict.fromkeys(device for _, device in measured):
             of_device = {key: difference for key, difference in measured.items() if key[1] == device}
@@ -151,7 +150,7 @@ def judged(question: Question) -> dict[Case, Change]:
     The times of a device are judged together, so that no other device moves a verdict, and all tracked values.
     """
     before, after = question.before, question.after
-    measured, by_device = effects.between(before.column, after.column), dict[str, dict[Case, Difference]]()
+    measured, by_device = differences(before, after), dict[str, dict[Case, Difference]]()
     changes, tracked = dict[Case, Change](), dict[Kind, dict[Case, tuple[str, Sequence[float], Sequence[float]]]]()
     others = [case for side in (before, after) for case in (*side.count_repeats, *side.failures) if not case.spec.stands_beside]
     cases = [case for case in dict.fromkeys([*before.timings, *after.timings, *others]) if case.spec.compared]

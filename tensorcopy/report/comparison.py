@@ -16,10 +16,10 @@ from tensorcopy.judge.paired import ALPHA, APART, FEWEST, MOST_LAUNCHES, Change,
 from tensorcopy.numbers import counted, extent, p_value, percent, quantity, signed_percent, size_range, slowdown
 from tensorcopy.report.table import KEPT, Report, ReportColumn, ReportSection, common, data
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import JOINED, LEVEL, PAIRED, points
+from tensorcopy.results.effects import JOINED, LEVEL, PAIRED
 from tensorcopy.results.kinds import COUNT, KINDS
 from tensorcopy.results.launches import method_code
-from tensorcopy.results.result import Result
+from tensorcopy.results.result import Result, points
 from tensorcopy.results.suite_specs import INSTRUCTIONS
 
 SIGNS = dict(zip(Verdict, "▲▼=?△▽△▽="))
@@ -339,7 +339,7 @@ def not_included(problems: Iterable[TensorcopyError]) -> list[str]:
 def evidence(comparison: Comparison, case: Case) -> Report:
     """Return all evidence on one case: the numbers of the test, and each launch with its difference on a common axis."""
     change = comparison.changes[case]
-    met = () if change.reason is Reason.NEVER_MET else points(comparison.before.column, comparison.after.column, case)
+    met = () if change.reason is Reason.NEVER_MET else points(comparison.before, comparison.after, case)
     rows: list[tuple[str, dict[float, str], str]] = [
         (f"{start[5:10]} {start[11:16]} {name}".rstrip(), {size: "●"}, signed_percent(exp(size))) for start, name, size in met
     ]

@@ -325,7 +325,7 @@ def of_case(history: CaseHistory, device: str) -> Report:
 def launches_of(case: Case, result: Result) -> Iterator[tuple[str | None, float]]:
     """Yield the start and the value of each launch of a case: of a time at the usual speed of the machine; counts have no start."""
     if case.spec.timed and case in result.timings:
-        for started, log in zip(result.column.effects.started, result.column.launch_logs(case).tolist()):
+        for started, log in zip(result.effects.started, result.launch_logs(case).tolist()):
             if not isnan(log):
                 yield started, exp(log)
     for value in result.count_repeats.get(case, ()):

@@ -1,4 +1,4 @@
-"""The times of all launches of one history, fitted together, and the differences of two sides. Pure.
+"""The times of all launches of one history, fitted together, and the differences of two of its columns. Pure.
 
 In a launch, log(time) = launch + side + layout. The launch is what disturbs all sides together, and cancels; the layout is drawn anew for
 every process, and turns of one launch share it, so a launch counts once. `fit_of` is the least-squares fit of that sum.
@@ -10,11 +10,11 @@ not even by way of others, have none.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import exp, pi
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -27,7 +27,6 @@ ABSENT, ALONE = -1, 0  # of a column and a case: not measured, or without anothe
 PAIRED, JOINED = "in the same launches", "by way of other releases"  # how two sides are compared
 
 Numbers = Any  # an array; numpy's types differ from release to release
-Key = TypeVar("Key", bound=Hashable)
 
 
 class Timing(Struct, frozen=True):  # a site has a hundred thousand of them: a struct is made faster than a dataclass
@@ -101,66 +100,6 @@ class Effects:
                 freedom[at], groups[at] = of_fit.freedom, number if len(columns) > 1 else ALONE
                 residuals[place] = np.where(np.isnan(self.logs[place]), np.nan, of_fit.residuals)
         return Fitted(seconds, errors, freedom, residuals, groups.tolist())
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """One side of the launches of its history: a release in an environment, by its place in the effects."""
-
-    effects: Effects
-    number: int
-
-    @property
-    def logs(self) -> Numbers:
-        """Its log seconds by launch and case; NaN where it was not measured."""
-        return self.effects.logs[:, self.number]
-
-    def logs_of(self, case: Case) -> Numbers:
-        """Return its log seconds of a case by launch."""
-        return self.effects.logs[:, self.number, self.effects.cases[case]]
-
-    @cached_property
-    def launches(self) -> dict[Case, int]:
-        """In how many launches each case was measured, of those that were."""
-        counts = (~np.isnan(self.logs)).sum(axis=0).tolist()
-        return {case: counts[number] for case, number in self.effects.cases.items() if counts[number]}
-
-    def timings(self) -> dict[Case, Timing]:
-        """Return the time of every case that it was measured for."""
-        fitted, numbers = self.effects.fitted, self.effects.cases
-        seconds, errors, freedom = (each[self.number].tolist() for each in fitted[:3])
-        return {  # six digits: further ones would be rounded twice, and shown as another duration
-            case: Timing(float(f"{seconds[number]:.6g}"), errors[number], launches, freedom[number])
-            for case, launches in self.launches.items()
-            for number in [numbers[case]]
-        }
-
-    def started(self, cases: Collection[Case]) -> list[str]:
-        """Return when each launch with a time of any of some cases began."""
-        measured = ~np.isnan(self.logs[:, [number for case, number in self.effects.cases.items() if case in cases]])
-        return [started for started, is_one in zip(self.effects.started, measured.any(axis=1)) if is_one]
-
-    def group(self, case: Case) -> int:
-        """Return which columns it met in launches with a case; `ABSENT` of a case that is not timed."""
-        return self.effects.fitted.groups[self.number][self.effects.cases[case]] if case in self.effects.cases else ABSENT
-
-    def has_met(self, other: Column, case: Case) -> bool:
-        """Return whether launches lead from it to another column; True of a case that is not timed."""
-        return self.effects is other.effects and self.group(case) == other.group(case) != ALONE
-
-    def launch_logs(self, case: Case) -> Numbers:
-        """Return its log seconds of a case by launch, without the launch's part; alone, that part is in no other and stays."""
-        if self.group(case) == ALONE:
-            return self.logs_of(case)
-        fitted, number = self.effects.fitted, self.effects.cases[case]
-        return np.log(fitted.seconds[self.number, number]) + fitted.residuals[:, self.number, number]
-
-    def launch_times(self, case: Case) -> list[float]:
-        """Return its time of a case in each launch that measured it, as `launch_logs`; none of a case that has always failed."""
-        if case not in self.effects.cases:
-            return []
-        logs = self.launch_logs(case)
-        return np.exp(logs[~np.isnan(logs)]).tolist()  # type: ignore[no-any-return]
 
 
 def gathered(launches: Sequence[tuple[Launch, Cases]], places: Iterable[Place]) -> Effects:
@@ -295,68 +234,3 @@ def within(logs: Numbers, before: int, after: int) -> dict[int, Difference | Non
                 found = [*by_way] if by_way[0].count > 2 * together else found
         differences |= zip(cases.tolist(), found)
     return differences
-
-
-def between(before: Column, after: Column) -> dict[Case, Difference | None]:
-    """Return the difference of every case that both sides have; None of those that never met."""
-    if before.effects is not after.effects:
-        return {}
-    by_number = within(before.effects.logs, before.number, after.number)
-    return {case: by_number[number] for case, number in before.effects.cases.items() if number in by_number}
-
-
-def of_means(before: Column, after: Column, groups: Mapping[Key, Sequence[Case]]) -> dict[Key, Difference]:
-    """Return the difference of the geometric mean of each group of cases, each with the same weight.
-
-    Groups whose sides never met have none.
-    """
-    if before.effects is not after.effects:
-        return {}
-    measured, logs = {}, before.effects.logs
-    for group, cases in groups.items():
-        of_group = logs[:, :, [before.effects.cases[case] for case in cases]]
-        known = (~np.isnan(of_group[:, [before.number, after.number]])).sum(axis=0).min()
-        difference = _mean_within(of_group[:, after.number] - of_group[:, before.number])
-        if difference is None or 2 * difference.launches[0] < known:  # other launches may tell more
-            difference = within(of_group.mean(axis=2, keepdims=True), before.number, after.number).get(0) or difference
-        if difference:
-            measured[group] = difference
-    return measured
-
-
-def _mean_within(logs: Numbers) -> Difference | None:
-    """Return the mean of differences within launches, by launch and case, NaN where one has none; None where a case has fewer than two.
-
-    Each residual is as much larger as the mean of its case has drawn it in (HC2; MacKinnon and White, 1985). Where all launches have all
-    cases, this is the variance of their means. The degrees of freedom are those of Satterthwaite (1946) for launches that vary alike.
-    """
-    known = ~np.isnan(logs)
-    counts = known.sum(axis=0)
-    if counts.min() < 2:
-        return None
-    used = known.any(axis=1)
-    sizes = np.nanmean(logs, axis=0)
-    weights = (known / (counts * len(counts)))[used]  # of each difference in the mean
-    residuals = (np.where(known, logs - sizes, 0.0) / np.sqrt(1 - 1 / counts))[used]
-    of_launch = weights.sum(axis=1)
-    count = 1 / float((of_launch**2).sum())
-    variance = count * float(((weights * residuals).sum(axis=1) ** 2).sum())
-    freedom = 1 / (count**2 * float((of_launch**4 / (1 - (weights / counts).sum(axis=1) / of_launch)).sum()))
-    return Difference(float(sizes.mean()), variance, count, freedom, (int(counts.min()),) * 2)
-
-
-def points(before: Column, after: Column, case: Case) -> list[tuple[str, str, float]]:
-    """Return what each launch says of a timed case, as `between` uses it: its start, a side, and a size, in order.
-
-    The side is "" for the difference of both within the launch; else "A" or "B", before or after, and the size how far its time lies above
-    the mean of A. Nothing where the case has no difference.
-    """
-    difference = between(before, after).get(case)
-    if difference is None:
-        return []
-    by_side = {"": after.logs_of(case) - before.logs_of(case)}
-    if difference.way != PAIRED:
-        by_side = {"A": before.launch_logs(case), "B": after.launch_logs(case)}
-        by_side = {name: logs - np.nanmean(by_side["A"]) for name, logs in by_side.items()}
-    rows = ((start, name, float(size)) for name, sizes in by_side.items() for start, size in zip(before.effects.started, sizes))
-    return sorted(row for row in rows if not np.isnan(row[2]))

@@ -19,7 +19,6 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases.release_table import ReleaseIndex
 from tensorcopy.results import effects, histories, launches
 from tensorcopy.results.cases import Case, Cases, cases_of
-from tensorcopy.results.effects import Column
 from tensorcopy.results.histories import Conditions, History
 from tensorcopy.results.launches import FileProblem, Launch, Place
 from tensorcopy.results.result import Result
@@ -234,7 +233,7 @@ def _history(folder: Path, conditions: Conditions, members: Sequence[tuple[Launc
                 sha=sha,
                 environment=environment,
                 release=release,
-                column=Column(timed, timed.columns[place]),
+                effects=timed,
                 revision=revision,
                 count_repeats=_counts(of_side),
                 failures=failures,

@@ -1,17 +1,26 @@
-"""A release as measured in one history: its times, counts, failures and observations. Pure."""
+"""A release as measured in one history, and the differences of two releases.
+
+A result has times, counts, failures and observations. Pure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from tensorcopy.releases.release_table import Release
+from tensorcopy.results import effects
 from tensorcopy.results.cases import Case, counted_case
-from tensorcopy.results.effects import Column, Timing
+from tensorcopy.results.effects import ABSENT, ALONE, PAIRED, Difference, Effects, Numbers, Timing
+from tensorcopy.results.launches import Place
 from tensorcopy.worker.devices import DEVICES
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, eq=False)  # what is computed from several results is cached by them
@@ -22,7 +31,7 @@ class Result:
     sha: str
     environment: str  # such as "py3.11-cuda"
     release: Release  # the row of its torch in the table
-    column: Column  # its place in the effects of the history
+    effects: Effects  # the times of all launches of its history, where it is a column
     revision: str = ""  # of the project; "" for what is checked out
     count_repeats: dict[Case, tuple[float, ...]] = field(default_factory=dict)  # also of tracked values, in the unit of the suite
     failures: dict[Case, str] = field(default_factory=dict)  # what cases raised in their last launch
@@ -31,6 +40,16 @@ class Result:
     methods: dict[str, Any] = field(default_factory=dict)
     article: dict[str, Any] = field(default_factory=dict)
     launches: tuple[str, ...] = ()  # the starts of those that have it
+
+    @property
+    def place(self) -> Place:
+        """What tells it from the other results of its history: SHA, environment and revision."""
+        return self.sha, self.environment, self.revision
+
+    @cached_property
+    def number(self) -> int:
+        """Its column in the effects of the history."""
+        return self.effects.columns[self.place]
 
     @property
     def history(self) -> str:
@@ -52,10 +71,52 @@ class Result:
         """Its release, "2.15.0"."""
         return self.release.version
 
+    @property
+    def logs(self) -> Numbers:
+        """Its log seconds by launch and case; NaN where it was not measured."""
+        return self.effects.logs[:, self.number]
+
+    def logs_of(self, case: Case) -> Numbers:
+        """Return its log seconds of a case by launch."""
+        return self.effects.logs[:, self.number, self.effects.cases[case]]
+
     @cached_property
     def timings(self) -> dict[Case, Timing]:
         """The time of every case that was timed."""
-        return self.column.timings()
+        seconds, errors, freedom = (each[self.number].tolist() for each in self.effects.fitted[:3])
+        launches = (~np.isnan(self.logs)).sum(axis=0).tolist()
+        return {  # six digits: further ones would be rounded twice, and shown as another duration
+            case: Timing(float(f"{seconds[number]:.6g}"), errors[number], launches[number], freedom[number])
+            for case, number in self.effects.cases.items()
+            if launches[number]
+        }
+
+    def started(self, cases: Iterable[Case]) -> list[str]:
+        """Return when each launch with a time of any of some cases began."""
+        measured = ~np.isnan(self.logs[:, [self.effects.cases[case] for case in cases if case in self.effects.cases]])
+        return [started for started, is_one in zip(self.effects.started, measured.any(axis=1)) if is_one]
+
+    def group(self, case: Case) -> int:
+        """Return which sides it met in launches with a case; `ABSENT` of a case that is not timed."""
+        return self.effects.fitted.groups[self.number][self.effects.cases[case]] if case in self.effects.cases else ABSENT
+
+    def has_met(self, other: Result, case: Case) -> bool:
+        """Return whether launches lead from it to another result: else nothing compares a timed case of both."""
+        return self.effects is other.effects and self.group(case) == other.group(case) != ALONE
+
+    def launch_logs(self, case: Case) -> Numbers:
+        """Return its log seconds of a case by launch, without the launch's part; alone, that part is in no other and stays."""
+        if self.group(case) == ALONE:
+            return self.logs_of(case)
+        fitted, number = self.effects.fitted, self.effects.cases[case]
+        return np.log(fitted.seconds[self.number, number]) + fitted.residuals[:, self.number, number]
+
+    def launch_times(self, case: Case) -> list[float]:
+        """Return its time of a case in each launch that measured it, as `launch_logs`; none of a case that has always failed."""
+        if case not in self.effects.cases:
+            return []
+        logs = self.launch_logs(case)
+        return np.exp(logs[~np.isnan(logs)]).tolist()  # type: ignore[no-any-return]
 
     @cached_property
     def counts(self) -> dict[Case, float]:
@@ -86,15 +147,11 @@ class Result:
 
     def day_of(self, cases: Iterable[Case]) -> str:
         """Return the day of the newest launch that timed any of some cases, "2026-11-21"; where none did, of the newest of all."""
-        return max(self.column.started({*cases}), default=str(self.provenance["started"]))[:10]
+        return max(self.started(cases), default=str(self.provenance["started"]))[:10]
 
     def first_day_of(self, cases: Iterable[Case]) -> str:
         """Return the day of the first of these launches, which stays when more is measured; where none did, of the first of all."""
-        return min(self.column.started({*cases}) or self.launches)[:10]
-
-    def has_met(self, other: Result, case: Case) -> bool:
-        """Return whether launches lead from a case of this result to that of another: else nothing compares them."""
-        return self.column.has_met(other.column, case)
+        return min(self.started(cases) or self.launches)[:10]
 
     def hardware(self, device: str) -> str:
         """Return the vendor's name of a device."""
@@ -104,11 +161,6 @@ class Result:
         """Return what a method was observed to do with a kind of tensor on a device; None when it was not observed."""
         outcomes = (self.methods.get(method, {}).get("observed") or {}).get(device)
         return outcomes[kind] if outcomes else None
-
-    @property
-    def place(self) -> tuple[str, str, str]:
-        """What tells it from the other results of its machine: SHA, environment and revision."""
-        return self.sha, self.environment, self.revision
 
     def failed(self, suites: Container[str] | None = None) -> list[str]:
         """Return a line for each case that failed in its last launch, with its own error; suites : whose cases are meant, None for all."""
@@ -123,3 +175,68 @@ class Result:
         """Return the time, count or tracked value of a case, in the unit of its suite; None where it was not measured."""
         timing = self.timings.get(case)
         return timing.seconds if timing else self.counts.get(case)
+
+
+def differences(before: Result, after: Result) -> dict[Case, Difference | None]:
+    """Return the difference of every case that both sides have; None of those that never met."""
+    if before.effects is not after.effects:
+        return {}
+    by_number = effects.within(before.effects.logs, before.number, after.number)
+    return {case: by_number[number] for case, number in before.effects.cases.items() if number in by_number}
+
+
+def mean_differences(before: Result, after: Result, groups: Mapping[Key, Sequence[Case]]) -> dict[Key, Difference]:
+    """Return the difference of the geometric mean of each group of cases, each with the same weight.
+
+    Groups whose sides never met have none.
+    """
+    if before.effects is not after.effects:
+        return {}
+    measured, logs = {}, before.effects.logs
+    for group, cases in groups.items():
+        of_group = logs[:, :, [before.effects.cases[case] for case in cases]]
+        known = (~np.isnan(of_group[:, [before.number, after.number]])).sum(axis=0).min()
+        difference = _mean_within(of_group[:, after.number] - of_group[:, before.number])
+        if difference is None or 2 * difference.launches[0] < known:  # other launches may tell more
+            difference = effects.within(of_group.mean(axis=2, keepdims=True), before.number, after.number).get(0) or difference
+        if difference:
+            measured[group] = difference
+    return measured
+
+
+def _mean_within(logs: Numbers) -> Difference | None:
+    """Return the mean of differences within launches, by launch and case, NaN where one has none; None where a case has fewer than two.
+
+    Each residual is as much larger as the mean of its case has drawn it in (HC2; MacKinnon and White, 1985). Where all launches have all
+    cases, this is the variance of their means. The degrees of freedom are those of Satterthwaite (1946) for launches that vary alike.
+    """
+    known = ~np.isnan(logs)
+    counts = known.sum(axis=0)
+    if counts.min() < 2:
+        return None
+    used = known.any(axis=1)
+    sizes = np.nanmean(logs, axis=0)
+    weights = (known / (counts * len(counts)))[used]  # of each difference in the mean
+    residuals = (np.where(known, logs - sizes, 0.0) / np.sqrt(1 - 1 / counts))[used]
+    of_launch = weights.sum(axis=1)
+    count = 1 / float((of_launch**2).sum())
+    variance = count * float(((weights * residuals).sum(axis=1) ** 2).sum())
+    freedom = 1 / (count**2 * float((of_launch**4 / (1 - (weights / counts).sum(axis=1) / of_launch)).sum()))
+    return Difference(float(sizes.mean()), variance, count, freedom, (int(counts.min()),) * 2)
+
+
+def points(before: Result, after: Result, case: Case) -> list[tuple[str, str, float]]:
+    """Return what each launch says of a timed case, as `differences` uses it: its start, a side, and a size, in order.
+
+    The side is "" for the difference of both within the launch; else "A" or "B", before or after, and the size how far its time lies above
+    the mean of A. Nothing where the case has no difference.
+    """
+    difference = differences(before, after).get(case)
+    if difference is None:
+        return []
+    by_side = {"": after.logs_of(case) - before.logs_of(case)}
+    if difference.way != PAIRED:
+        by_side = {"A": before.launch_logs(case), "B": after.launch_logs(case)}
+        by_side = {name: logs - np.nanmean(by_side["A"]) for name, logs in by_side.items()}
+    rows = ((start, name, float(size)) for name, sizes in by_side.items() for start, size in zip(before.effects.started, sizes))
+    return sorted(row for row in rows if not np.isnan(row[2]))

@@ -148,7 +148,7 @@ class ShownHistory:
             if value is None and case not in result.failures:
                 continue
             instructions, work = result.count_of(case) if case.spec.timed else None, of_counts.get(result.version)
-            times = result.column.launch_times(case) if case.spec.timed else result.count_repeats.get(case, ())
+            times = result.launch_times(case) if case.spec.timed else result.count_repeats.get(case, ())
             low, high = change.interval if change and change.interval else (None, None)
             yield {
                 "torch": result.version,

@@ -153,7 +153,7 @@ def _line(history: ShownHistory, case: Case, *, detailed: bool = False) -> Line:
     for index, result in enumerate(of_case.results if detailed else ()):
         timing = result.timings.get(case)
         ends.append(timing.interval if timing and len(set(timing.interval)) > 1 else None)
-        dots.append(result.column.launch_times(case) if index in (newest - 1, newest) and timing else [])
+        dots.append(result.launch_times(case) if index in (newest - 1, newest) and timing else [])
     return Line(history.code(case), of_case.values, ends, dots, steps)
 
 

@@ -13,8 +13,8 @@ from tensorcopy.judge import comparisons, paired
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Reason, Verdict
 from tensorcopy.numbers import signed_interval, signed_percent
-from tensorcopy.results.effects import between
 from tensorcopy.results.launches import OTHER_VERSION
+from tensorcopy.results.result import differences
 from tests import launch_files
 from tests.conftest import assert_golden
 from tests.repositories import commit_all
@@ -235,7 +235,7 @@ def test_one_case_has_one_verdict(tmp_path, monkeypatch, capsys):
     assert "Holm among 100 cases" in evidence
     before, after = launch_files.load(tmp_path / "results", *NAMES)
     (case,) = (case for case in before.timings if case["method"] == "tensor")
-    alone = paired.judge({case: between(before.column, after.column)[case]})[case]
+    alone = paired.judge({case: differences(before, after)[case]})[case]
     assert alone.verdict is Verdict.SLOWER
 
 

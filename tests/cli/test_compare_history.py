@@ -113,7 +113,7 @@ def test_a_case_s_launches_are_csv_and_json(folder, capsys):
     } == (dict.fromkeys([row["release"] for row in rows], 12))
     for loaded in launch_files.load(folder):
         times = [float(row["value"]) for row in rows if row["release"] == loaded.version]
-        assert times == pytest.approx(loaded.column.launch_times(launch_files.case(CLONE_DETACH)), rel=1e-5)
+        assert times == pytest.approx(loaded.launch_times(launch_files.case(CLONE_DETACH)), rel=1e-5)
     assert main(["history", "clone_detach", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [(row["release"], row["launch"]) for row in document["rows"]] == [(row["release"], row["launch"]) for row in rows]

@@ -11,7 +11,7 @@ from tensorcopy.judge import case_history, comparisons, groups, paired
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.releases import release_table
 from tensorcopy.report.history import CHANGES
-from tensorcopy.results import effects
+from tensorcopy.results.result import _mean_within
 from tests import launch_files
 
 RELEASES = release_table.load()[:12]
@@ -42,7 +42,7 @@ def test_the_change_of_a_mean_is_that_of_its_launches(tmp_path):
     """The geometric mean over the cases within each launch, then as for one case; sides that were not measured together have none."""
     ratios = {method: 1 + number / 100 for number, method in enumerate(METHODS)}
     before, after = results(tmp_path, lambda index, method: ratios[method] if index else 1.0, releases=RELEASES[:2], noise=0.02)
-    within = (after.column.logs - before.column.logs).mean(axis=1)
+    within = (after.logs - before.logs).mean(axis=1)
     change = mean_change(before, after)
     error = within.std(ddof=1) / len(within) ** 0.5
     assert log(change.ratio) == pytest.approx(within.mean())
@@ -62,7 +62,7 @@ def test_a_mean_has_the_cases_of_launches_that_measured_others(tmp_path):
         launch_files.write(tmp_path, cases, start=launch_files.START + 20 * number * launch_files.EVERY, noise=0.02, launches=launches)
     before, after = launch_files.load(tmp_path, *sides)
     change = mean_change(before, after)
-    within = after.column.logs - before.column.logs
+    within = after.logs - before.logs
     numbers = (~np.isnan(within)).sum(axis=1)
     parts = [np.nanmean(within[numbers == number], axis=1) for number in (9, 3)]
     assert [*map(len, parts)] == [5, 4]
@@ -90,7 +90,7 @@ def test_a_mean_covers_what_it_says_where_cases_have_more_launches_than_others()
         logs = chance.normal(0, 0.01, (12, 1)) + chance.normal(0, 0.01, (12, 8))
         logs[6:, :5] = np.nan
         logs[0, 7] = np.nan
-        (change,) = paired.judge({"mean": effects._mean_within(logs)}).values()
+        (change,) = paired.judge({"mean": _mean_within(logs)}).values()
         missed += not change.interval[0] <= 1 <= change.interval[1]
     assert 20 < missed < 65
 

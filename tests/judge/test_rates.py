@@ -14,7 +14,7 @@ from tensorcopy.measure import run
 from tensorcopy.measure.run import FIRST
 from tensorcopy.releases import release_table
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import Column, Difference, Effects
+from tensorcopy.results.effects import Difference, Effects
 from tensorcopy.results.result import Result
 from tests.launch_files import spec_of
 
@@ -33,17 +33,16 @@ def histories(levels, seed, *, tails=5):
     starts = tuple(f"2026-11-21T{number:02}:00:00+00:00" for number in range(LAUNCHES))
     columns = {(release.sha, "py3.11-cuda", ""): number for number, release in enumerate(RELEASES)}
     effects = Effects(starts, columns, {case: number for number, case in enumerate(CASES)}, logs)
-    made = [Column(effects, number) for number in range(len(RELEASES))]
     results = [
         Result(
             Path("simulated"),
             release.sha,
             "py3.11-cuda",
             release,
-            column,
+            effects,
             provenance={"torch": release.version, "cpu": "", "accelerators": {}},
         )
-        for release, column in zip(RELEASES, made)
+        for release in RELEASES
     ]
     return [*case_history.over(results).values()]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import Column, Effects
-from tests.launch_files import spec_of
+from tensorcopy.results.effects import Effects
+from tests.launch_files import result_of, spec_of
 
 NAN = float("nan")
 CASE = Case(spec_of("copies.BySize.time_copy"), (("method", "clone"), ("numel", "1")))
@@ -20,7 +20,7 @@ def effects(logs):
 
 def test_groups_that_share_no_release_keep_their_own_seconds():
     made = effects(np.log([[1.0, 1.5, NAN, NAN], [NAN, NAN, 30.0, 60.0]]))
-    seconds = [timing.seconds for column in range(4) for timing in Column(made, column).timings().values()]
+    seconds = [timing.seconds for place in made.columns for timing in result_of(made, place).timings.values()]
     assert seconds == pytest.approx([1.0, 1.5, 30.0, 60.0])
 
 
@@ -34,7 +34,7 @@ def many(logs):
 
 def coverage(made):
     """Return the share of intervals that cover the truth, 0, of a time relative to all sides together; None where none is printed."""
-    timings = [list(Column(made, column).timings().values()) for column in range(len(made.columns))]
+    timings = [list(result_of(made, place).timings.values()) for place in made.columns]
     logs = np.log([[timing.seconds for timing in of_column] for of_column in timings])
     halves = np.log([[timing.factor() for timing in of_column] for of_column in timings])
     distances = np.abs(logs - logs.mean(axis=0) if len(logs) > 1 else logs)
@@ -63,6 +63,6 @@ def test_the_interval_of_a_time_covers_the_truth_of_launches_with_other_sides():
 def test_launches_of_a_single_release_vary_as_the_machine_does():
     """Its time is their median, whose variance is 0.298 times theirs, where that of the mean is a quarter."""
     logs = np.log([[1.0], [1.1], [0.9], [1.05]])
-    timing = Column(effects(logs), 0).timings()[CASE]
+    timing = result_of(effects(logs), ("0" * 40, "py3.11-cuda", "")).timings[CASE]
     assert timing.error == pytest.approx(np.std(logs, ddof=1) * 0.2982**0.5, rel=0.01)
     assert np.log(timing.interval[1] / timing.seconds) == pytest.approx(3.1824 * timing.error, rel=1e-3)  # Student's t, 3 degrees

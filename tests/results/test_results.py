@@ -15,8 +15,9 @@ from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.releases import release_table
 from tensorcopy.results import histories, launches, reader, select
-from tensorcopy.results.effects import ALONE, JOINED, PAIRED, Column, Effects, between, points
+from tensorcopy.results.effects import ALONE, JOINED, PAIRED, Effects
 from tensorcopy.results.histories import Conditions
+from tensorcopy.results.result import differences, points
 from tests import launch_files
 from tests.launch_files import START, case
 
@@ -37,7 +38,7 @@ def columns(rows):
     logs = np.array(rows, dtype=float)[:, :, None]
     starts = tuple(f"2026-11-21T{number:02}:00:00+00:00" for number in range(len(rows)))
     effects = Effects(starts, {(str(side), "py3.11-cuda", ""): side for side in range(logs.shape[1])}, {case(CPU): 0}, logs)
-    return [Column(effects, side) for side in range(logs.shape[1])]
+    return [launch_files.result_of(effects, place) for place in effects.columns]
 
 
 TOGETHER = [[0.0, 0.1], [1.0, 1.12], [5.0, 5.11]]
@@ -59,14 +60,14 @@ BY_WAY = [[0.0, 0.1, NAN], [0.2, 0.32, NAN], [NAN, 0.0, 0.3], [NAN, 0.2, 0.48], 
 )
 def test_the_difference_of_two_sides(rows, sides, size, way, of, freedom):
     made = columns(rows)
-    (each,) = between(made[sides[0]], made[sides[1]]).values()
+    (each,) = differences(made[sides[0]], made[sides[1]]).values()
     if size is None:
         assert each is None
         return
     assert (each.size, each.way, each.launches) == (pytest.approx(size), way, of)
     if way == PAIRED:
-        differences = [row[sides[1]] - row[sides[0]] for row in rows if row[sides[0]] == row[sides[0]] and row[sides[1]] == row[sides[1]]]
-        assert (each.variance, each.freedom) == (pytest.approx(np.var(differences, ddof=1)), freedom)
+        within = [row[sides[1]] - row[sides[0]] for row in rows if row[sides[0]] == row[sides[0]] and row[sides[1]] == row[sides[1]]]
+        assert (each.variance, each.freedom) == (pytest.approx(np.var(within, ddof=1)), freedom)
 
 
 def test_what_each_launch_says():
@@ -81,7 +82,7 @@ def test_what_each_launch_says():
 def test_the_time_of_a_side_is_at_the_usual_speed():
     """Its part in the fit, in the median launch; its interval is Student's."""
     before, after = columns(TOGETHER)
-    (first,), (second,) = before.timings().values(), after.timings().values()
+    (first,), (second,) = before.timings.values(), after.timings.values()
     assert (log(first.seconds), log(second.seconds)) == pytest.approx((1.06 - 0.055, 1.06 + 0.055), abs=1e-4)
     assert (first.launches, first.freedom) == (3, 2)
     residuals = np.array([0.1, 0.12, 0.11]) - 0.11
@@ -206,7 +207,7 @@ def test_a_side_of_another_python_is_a_link(tmp_path):
         launch_files.write(tmp_path, {CPU: {release: 1.0 + number, old: 1.0}}, launches=4, start=START + timedelta(days=number))
     (history,) = reader.load_results(tmp_path, shipped()).histories
     assert [result.version for result in history.results] == [A, B]
-    assert [(each.way, round(each.size, 1)) for each in between(*(result.column for result in history.results)).values()] == [(JOINED, 0.7)]
+    assert [(each.way, round(each.size, 1)) for each in differences(*history.results).values()] == [(JOINED, 0.7)]
 
 
 def test_a_side_of_a_package_built_from_files_has_the_cases_of_that_build(tmp_path):

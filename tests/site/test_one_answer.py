@@ -68,7 +68,7 @@ class Judge:
         before = self.of_case.before(index) if index in self.of_case.places[1:] else None
         change = self.change(before, index) if before is not None else None
         low, high = change.interval if change and change.interval else (None, None)
-        times = result.column.launch_times(self.case) if timed else result.count_repeats.get(self.case, ())
+        times = result.launch_times(self.case) if timed else result.count_repeats.get(self.case, ())
         of_count = next((each for each in self.counts.steps if self.counts.releases[each.index] == release), None) if self.counts else None
         return {
             "value": value,
