@@ -306,8 +306,7 @@ def _stored(
 
 def store(folder: Path, launch: Launch) -> Path:
     """Write a launch into the history of its machine, or where that has other conditions into one of its own; return its path."""
-    conditions = histories.conditions_of(launch, histories.environment_of(launch))
-    assert conditions is not None
+    conditions = histories.conditions_of(launch)
     try:
         of_history, _ = histories.folder_of(folder, conditions, launch.machine, is_named=True)
     except TensorcopyError:

@@ -133,7 +133,6 @@ def take(name: str) -> None:
         with _busy(name == "busy"):
             taken, _ = launch.take(programs, name, {text for text in names if re.search(chosen, text)})
         conditions = histories.conditions_of(taken, programs[0].place[1])
-        assert conditions
         folder, _ = histories.folder_of(FOLDER, conditions, name, is_named=True)
         sys.stdout.write(f"launch {number + 1} of {total}: {launches.write(folder, taken)}\n")
         sys.stdout.flush()

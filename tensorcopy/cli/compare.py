@@ -218,7 +218,7 @@ def _history(options: argparse.Namespace) -> int:
     output.print_warnings(own.rules.unmatched(loaded.cases))
     output.print_errors(problems := loaded.concerning(options.history))
     command = shlex.join(["tensorcopy", "history", *filter(None, [options.case])])
-    chosen, device = histories.chosen(loaded.histories, options.history, options.device, command=command, counts=True)
+    chosen, device = histories.chosen(loaded.histories, options.history, options.device, command=command)
     by_case = case_history.over(chosen.results, own.rules)
     cases = {case.name: case for case in by_case if case.device == device}
     selected = {cases[name]: by_case[cases[name]] for name in matching({name: [name] for name in cases}, options.case)}

@@ -115,11 +115,7 @@ class CaseHistory:
     def before(self, index: int) -> int:
         """Return the last index before with a value, of those that launches lead to if there are any."""
         earlier = [place for place in reversed(self.places) if place < index]
-        return next((place for place in earlier if self.have_met(place, index)), earlier[0])
-
-    def have_met(self, before: int, after: int) -> bool:
-        """Return whether launches lead from one release to another: else nothing compares them."""
-        return self.results[before].has_met(self.results[after], self.case)
+        return next((place for place in earlier if self.results[place].has_met(self.results[index], self.case)), earlier[0])
 
     def change(self, before: int, after: int) -> Change | None:
         """Return the change between two of its releases, by index."""
@@ -207,7 +203,7 @@ def with_back(comparison: Comparison, by_case: Mapping[Case, CaseHistory]) -> Co
         history = by_case.get(case)
         if change.verdict is Verdict.SLOWER and history and comparison.after in history.results:
             index = history.results.index(comparison.after)
-            if index in history.places[1:] and history.results[history.before(index)] is comparison.before and history.is_back(index):
+            if history.is_back(index) and history.results[history.before(index)] is comparison.before:
                 back.add(case)
     return replace(comparison, back=frozenset(back))
 
@@ -270,7 +266,7 @@ def standing(history: CaseHistory) -> Standing | None:
     if not history.places or not history.case.kind.decides:
         return None
     newest = history.places[-1]
-    earlier = [index for index in history.places[:-1] if history.have_met(index, newest)]
+    earlier = [index for index in history.places[:-1] if history.results[index].has_met(history.results[newest], history.case)]
     lowest = min(earlier, key=lambda index: history.values[index] or inf, default=newest)
     best = lowest if (history.values[lowest] or inf) < (history.values[newest] or 0.0) else None
     found = Standing(history, newest, best, None if best is None else history.change(best, newest))

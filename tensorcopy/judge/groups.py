@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from statistics import median
 from typing import NamedTuple
 
@@ -115,6 +116,7 @@ def back_count(standings: Iterable[Standing]) -> int:
     return sum(each.history.is_back(each.newest) for each in standings if each.newest == len(each.history.releases) - 1)
 
 
+@cache
 def subject(case: Case) -> str:
     """Return what a case is of: its method, or else its suite; a parameter "method" of a third-party suite can be anything."""
-    return dict(case.parameters).get("method", "") if case.spec.shipped and "method" in dict(case.parameters) else case.spec.label
+    return dict(case.parameters).get("method", case.spec.label) if case.spec.shipped else case.spec.label

@@ -316,8 +316,7 @@ class _Run:
         except SideFailed as error:
             self.failed |= {side: error for side, program in zip(task.sides, programs) if program is error.program}
             return None
-        conditions = histories.conditions_of(taken, histories.environment_of(taken), self.campaign.requires)
-        assert conditions is not None
+        conditions = histories.conditions_of(taken, requires=self.campaign.requires)
         named = self.request.history
         name = named or self.request.machine or machine_name()
         folder, is_new = histories.folder_of(self.results, conditions, name, is_named=bool(named))

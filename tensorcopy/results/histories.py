@@ -22,6 +22,7 @@ from msgspec import Meta, Struct
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases.release_table import minor
 from tensorcopy.results.cases import Cases
 from tensorcopy.results.launches import FileProblem, Launch, Name, displayed
 from tensorcopy.results.result import Result
@@ -106,19 +107,19 @@ def named(histories: Sequence[History], name: str, command: str) -> list[History
     return able
 
 
-def chosen(histories: Sequence[History], name: str = "", device: str = "", *, command: str, counts: bool = False) -> tuple[History, str]:
+def chosen(histories: Sequence[History], name: str = "", device: str = "", *, command: str) -> tuple[History, str]:
     """Return a history and its device: the history of a name, or the first one of the device, which is the CPU where it was measured.
 
     command : that asks, for an error
-    counts : whether exact counts alone suffice for a device that is named
-    Raises TensorcopyError where there is none.
+
+    Exact counts alone suffice for a device that is named. Raises TensorcopyError where there is none.
     """
     if not any(history.results for history in histories):
         raise no_results()
     able = named(histories, name, command)
     if not device:
         device = next((each for each in DEVICES if any(each in history.devices for history in able)), "")
-    counted = [each for each in able if counts and any(device in result.counted_devices() for result in each.results)]
+    counted = [each for each in able if any(device in result.counted_devices() for result in each.results)]
     if found := ranked(able, device) or counted:
         return found[0], device
     elsewhere = {each: of_device[0] for each in DEVICES if (of_device := ranked(histories, each))}
@@ -149,10 +150,11 @@ def asked(environment: str, provenances: Sequence[Mapping[str, Any]], requires: 
     return Conditions(model, python, wheel, int(first.get("threads", 1)), accelerators, list(requires))
 
 
-def conditions_of(launch: Launch, environment: str, requires: Iterable[str] = ()) -> Conditions | None:
-    """Return the conditions of the sides of a launch in an environment; None where it has no such side."""
+def conditions_of(launch: Launch, environment: str = "", requires: Iterable[str] = ()) -> Conditions:
+    """Return the conditions of the sides of a launch in an environment, of which it has one; "" for that of its history."""
+    environment = environment or environment_of(launch)
     own = [launch.provenance_of(number) for number, side in enumerate(launch.sides) if side.environment == environment]
-    return asked(environment, own, requires) if own else None
+    return asked(environment, own, requires)
 
 
 def environment_of(launch: Launch) -> str:
@@ -161,14 +163,9 @@ def environment_of(launch: Launch) -> str:
     Of equally many it is that of the newest Python. The reference counts only where it is alone: it is a side of the launches of other
     Pythons too.
     """
-    own = [side.environment for number, side in enumerate(launch.sides) if number != launch.reference]
-    environments = own or [side.environment for side in launch.sides]
-
-    def rank(environment: str) -> tuple[int, int, str]:
-        minor = int(environment.removeprefix("py3.").partition("-")[0])
-        return environments.count(environment), minor, environment
-
-    return max(environments, key=rank)
+    others = [side for number, side in enumerate(launch.sides) if number != launch.reference]
+    environments = [side.environment for side in others or launch.sides]
+    return max(environments, key=lambda each: (environments.count(each), minor(each.partition("-")[0].removeprefix("py")), each))
 
 
 def read(folder: Path) -> Conditions:

@@ -142,12 +142,13 @@ def _folders(directory: Path) -> list[Path]:
 
 def _require_alike(path: Path, launch: Launch, conditions: Conditions) -> None:
     """Raise TensorcopyError for a launch of another experiment than its folder's."""
-    own = histories.conditions_of(launch, conditions.environment, conditions.requires)
-    if not own or not conditions.takes(own):
+    has_own = any(side.environment == conditions.environment for side in launch.sides)
+    own = histories.conditions_of(launch, *((conditions.environment, conditions.requires) if has_own else ()))
+    if not conditions.takes(own):
         raise FileProblem(
             f"the launch {launches.displayed(path)} is of another history",
             path=path,
-            got=str(own or histories.conditions_of(launch, histories.environment_of(launch))),
+            got=str(own),
             allowed=str(conditions),
             next="move it into the folder of its history, beside a history.toml",
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import ceil, floor, log, log10
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from tensorcopy.numbers import quantity, rounded, unbroken
 
@@ -97,7 +97,8 @@ def _path(css: str, data: str) -> Markup:
 
 
 def _text(css: str, x: float, y: float, text: str) -> Markup:
-    return Markup('<text class="{}" x="{:.0f}" y="{:.0f}">{}</text>').format(css, x, y, text)
+    # a site has 15,000 of them: Markup.format takes six times as long
+    return Markup(f'<text class="{css}" x="{x:.0f}" y="{y:.0f}">{escape(text)}</text>')  # noqa: S704 - the text is escaped
 
 
 def ticks(low: float, high: float) -> list[float]:
