@@ -195,10 +195,7 @@ def test_each_change_has_its_instructions_and_functions_beside_it(world_files, m
         assert "PythonArgParser" in target.first("table").text
 
 
-def test_a_gain_that_is_lost_and_a_slowdown_that_went_say_so(world_files):
-    rows = [row for each in read(world_files["methods/cpu/new_tensor.html"]).all("table.fit") for row in table(each) if "change" in row]
-    told = [row["change"].all("small")[0].text for row in rows if row["change"].all("small")]
-    assert told == ["back to an earlier level", "lost again with 2.15.0"]
+def test_a_slowdown_that_went_says_so(world_files):
     closed = read(world_files["regressions.html"]).by_id("cpu").text.partition("that a later release took back")[2]
     assert re.search(r"x\.detach\(\)\.clone\(\) \(2\S+ elements\) \+15\.\d % with 2\.12\.1, gone again with 2\.13\.0", closed)
 
@@ -275,7 +272,8 @@ def test_this_machine_is_named_only_where_it_publishes(world_folder, tmp_path, m
     """`dashboard` passes its name to `asv publish`: else a machine has its name alone."""
     results = shutil.copytree(world_folder, tmp_path / "results")
     shutil.copy(ROOT / "asv.conf.json", tmp_path)
-    launch_files.write(results, {f"{world.GRAD} detach_clone {world.SMALL} True": {NEWEST: 3.0}}, machine="vm", cpu="Laptop 1")
+    slower = {f"{world.GRAD} detach_clone {world.SMALL} True": {BEFORE: 2.0, NEWEST: 3.0}}  # open in the first history of a device alone
+    launch_files.write(results, slower, machine="vm", cpu="Laptop 1")
     launch_files.write_counts(results, NEWEST, {}, methods=world.methods("cpu"), machine="vm", cpu="Laptop 1")
     monkeypatch.chdir(tmp_path)
     for own, marks in (("", 0), ("box", 1), ("vm", 1)):
