@@ -9,12 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from tensorcopy.cli import main
-from tensorcopy.judge import comparisons, paired
+from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Reason, Verdict
 from tensorcopy.numbers import signed_interval, signed_percent
 from tensorcopy.results.launches import OTHER_VERSION
-from tensorcopy.results.result import differences
 from tests import launch_files
 from tests.conftest import assert_golden
 from tests.repositories import commit_all
@@ -215,28 +214,6 @@ def test_the_headline_names_the_gpu_of_the_times(tmp_path):
     """And not the processor beside it, where nothing was timed."""
     launch_files.write(tmp_path, {"copies.Latency.time_copy m 16 cuda": dict.fromkeys(NAMES, 1.0)}, accelerators={"cuda": "NVIDIA H9"})
     assert comparisons.between(Question(*launch_files.load(tmp_path, *NAMES))).on == "NVIDIA H9 (box), Python 3.11"
-
-
-def test_one_case_has_one_verdict(tmp_path, monkeypatch, capsys):
-    """Significant alone, and not among a hundred cases, however it is asked for: a filter selects what is shown, not what is judged."""
-    monkeypatch.chdir(tmp_path)
-    own = [1.035 * (1 + part / 1000) for part in (-28, -20, -8, 8, 20, 28)]
-    cases = {**copies(tensor=([1.0] * 6, own)), **copies(**{f"m{number}": (1.0, 1.0) for number in range(99)})}
-    launch_files.write(tmp_path / "results", cases, noise=0.02)
-    changes = []
-    for selection in ([], ["--case", " tensor "], ["--device", "cpu"]):
-        assert main(["compare", *NAMES, "--format", "json", *selection]) == 0
-        shown = json.loads(capsys.readouterr().out)["rows"]
-        changes += [change for change in shown if change["parameters"]["method"] == "tensor"]
-    assert changes[0]["verdict"] == "unknown"
-    assert changes == [changes[0]] * 3
-    assert main(["compare", *NAMES, "--explain", " tensor "]) == 0
-    evidence = capsys.readouterr().out
-    assert "Holm among 100 cases" in evidence
-    before, after = launch_files.load(tmp_path / "results", *NAMES)
-    (case,) = (case for case in before.timings if case["method"] == "tensor")
-    alone = paired.judge({case: differences(before, after)[case]})[case]
-    assert alone.verdict is Verdict.SLOWER
 
 
 CASES_BY_DEVICE = {

@@ -544,6 +544,16 @@ def test_the_exit_code_of_compare(fixed, capsys, words, code):
     assert capsys.readouterr().err.startswith("tensorcopy: ") is (code in (2, 3) and words != (A, B))
 
 
+def test_a_filter_selects_what_is_shown_and_not_what_is_judged(fixed, capsys):
+    """One case has one verdict, however it is asked for: its p is adjusted for all cases of its device."""
+    rows = []
+    for options in ([], ["--case", "numel=16$"], ["--case", BACK_AT], ["--device", "cpu"]):
+        main(["compare", A, B, "--format", "json", *options])
+        rows.append({row["case"]: row for row in json.loads(capsys.readouterr().out)["rows"]})
+    every, *selections = rows
+    assert [len(each) > 0 and each == {name: every[name] for name in each} for each in selections] == [True] * 3
+
+
 @pytest.mark.parametrize("form", ["text", "markdown", "json", "csv", "history"])
 def test_a_case_that_fails_is_named_with_its_error(fixed, capsys, form):
     """In every answer; in Markdown nothing of it is markup."""
