@@ -274,17 +274,6 @@ def test_without_a_compared_case_a_line_says_why(folder, capsys, option, message
     assert message.format(*NAMES) in printed.err
 
 
-def test_a_case_that_was_never_measured_beside_itself_needs_no_more_launches(tmp_path, monkeypatch, capsys):
-    """The line has the reason, which more launches of either release alone do not mend."""
-    monkeypatch.chdir(tmp_path)
-    for number, (release, other) in enumerate(zip(NAMES, ("2.5.1", "2.6.0"))):
-        start = launch_files.START + 20 * number * launch_files.EVERY
-        launch_files.write(tmp_path / "results", {"copies.BySize.time_copy tensor 16": {release: 1.0, other: 1.0}}, start=start)
-    assert main(["compare", *NAMES]) == 3
-    reason = "never measured beside each other, not even by way of another release"
-    assert capsys.readouterr().err == f"tensorcopy: nothing was compared: {reason}\n"
-
-
 @pytest.mark.parametrize(("sides", "named"), [("main HEAD", "main HEAD"), ("0.1.0 v0.2.0", "v0.1.0 v0.2.0")], ids=["names", "tags"])
 def test_two_git_revisions_are_compared_by_asv(folder, no_other_repository, capsys, sides, named):
     """Also version tags of a project, which are no releases of torch."""

@@ -1,8 +1,6 @@
 """The table of suites says the same as the suites, and alone tells them apart."""
 
 import json
-import re
-from dataclasses import replace
 
 import pytest
 from asv_runner.discovery import disc_benchmarks
@@ -100,13 +98,3 @@ def test_a_suite_of_another_project_has_nothing_of_a_shipped_one_of_its_name(tmp
     problems, _ = build.publish(campaign.read(tmp_path), tmp_path / "results", tmp_path / "site")
     assert problems == ()
     assert "numel_=small" in (tmp_path / "site" / "history.html").read_text()
-
-
-def test_any_module_can_count_in_summaries(small, tmp_path):
-    """A column that is set for further modules needs no code that names them."""
-    text = (ROOT / "benchmarks" / "suites.toml").read_text().replace("headline = true\n", "")
-    (tmp_path / "suites.toml").write_text(re.sub(r"^(\[\w+\])$", r"\1\nheadline = true", text, flags=re.MULTILINE))
-    specs = suite_specs.read(tmp_path / "suites.toml")
-    assert all(spec.headline for spec in specs.rows.values())
-    problems, _ = build.publish(replace(shipped(), specs=specs), small / "results", tmp_path / "site")
-    assert problems == ()

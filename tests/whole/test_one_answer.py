@@ -544,6 +544,13 @@ def test_the_exit_code_of_compare(fixed, capsys, words, code):
     assert capsys.readouterr().err.startswith("tensorcopy: ") is (code in (2, 3) and words != (A, B))
 
 
+def test_releases_that_never_met_need_no_more_launches(fixed, capsys):
+    """The line has the reason, which more launches of either alone do not mend."""
+    main(["compare", "2.11.0", B, "--case", "copies.BySize tensor numel=16$"])
+    reason = "never measured beside each other, not even by way of another release"
+    assert capsys.readouterr().err == f"tensorcopy: nothing was compared: {reason}\n"
+
+
 def test_a_filter_selects_what_is_shown_and_not_what_is_judged(fixed, capsys):
     """One case has one verdict, however it is asked for: its p is adjusted for all cases of its device."""
     rows = []
