@@ -147,9 +147,6 @@ def test_tensorcopy_toml_declares_what_is_accepted(folder, capsys, declared, arg
     assert ("warning: a row" in capsys.readouterr().err) == ('case = "other"' in declared)
 
 
-CASE = "copies.BySize.time_copy tensor 16"
-
-
 def test_the_heading_says_how_many_launches_each_case_has(tmp_path, monkeypatch, capsys):
     """Of cases whose sides took turns, of those that are compared by way of another release, and of those that are not judged, apart."""
     monkeypatch.setenv("COLUMNS", "1000")
@@ -205,9 +202,6 @@ def test_a_benchmark_in_another_version_is_not_only_on_one_side(tmp_path):
     changes = comparisons.between(Question(before, after)).changes
     reasons = {case["method"]: change.reason for case, change in changes.items()}
     assert reasons == {"changed": Reason.OTHER_VERSION, "kept": Reason.WITHIN_MARGIN}
-
-
-GPU = {"index": 0, "capability": "9.0", "power_limit_w": 700.0, "clock_mhz": 1980, "ecc": True, "mig": None}
 
 
 def test_the_headline_names_the_gpu_of_the_times(tmp_path):

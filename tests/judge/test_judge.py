@@ -21,7 +21,6 @@ from tensorcopy.results import kinds, suite_specs
 from tensorcopy.results.effects import JOINED, PAIRED, Difference
 from tests import launch_files
 
-NAN = float("nan")
 RELEASES = [release.version for release in release_table.load() if release.kind == "release"][-12:]
 CASE = "copies.BySize.time_copy m0 16"
 

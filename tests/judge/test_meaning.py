@@ -36,6 +36,7 @@ BACK = {
     "and is still faster than before": ([2.0, 1.75, 1.82], (), {}, True),
     "where only the newest was counted": ([2.0, 1.93, 2.0], (None, None, 1500), {}, True),
     "after a release without a time": ([2.0, None, 1.93, 2.0], (), {}, True),
+    "after a gain below the margin": ([2.0, 1.95, 2.015], (), {"noise": 0.001}, True),
     "with 1.1 % more instructions": ([2.0, 1.93, 2.0], (1000, 990, 1011), {}, False),
     "nothing was gained": ([2.0, 2.0, 2.08], (), {}, False),
     "something was lost before": ([2.0, 2.08, 2.16], (), {}, False),
@@ -54,14 +55,6 @@ BACK = {
 def test_a_slowdown_is_back_only_where_every_condition_holds(tmp_path, times, counts, options, is_back):
     history = history_of(tmp_path, times, counts, **options)
     assert history.is_back(len(history.values) - 1) is is_back
-
-
-def test_a_gain_counts_whose_whole_interval_is_one_though_among_many_it_would_not_be_significant(tmp_path):
-    """The rule asks for the interval of the case alone: 2 % is below the margin, and its loss with more is not."""
-    history = history_of(tmp_path, [2.0, 1.95, 2.015], noise=0.001)
-    assert history.neighbours[1].verdict is Verdict.UNCHANGED
-    assert history.neighbours[1].interval[1] < 1
-    assert history.is_back(2)
 
 
 def test_a_gain_that_may_be_none_is_no_gain(tmp_path):
@@ -98,18 +91,6 @@ def test_a_comparison_knows_what_is_back_only_of_neighbours(tmp_path):
     found = [case_history.between(Question(before, newest), results) for before in earlier]
     assert [each.changes[launch_files.case(TIME)].verdict.value for each in found] == ["slower", "unchanged", "slower"]
     assert [len(each.back) for each in found] == [0, 0, 1]
-
-
-@pytest.mark.parametrize(("ratio", "same"), [(1.0, True), (1.0099, True), (0.9902, True), (1.0101, False), (0.989, False)])
-def test_instructions_are_the_same_within_one_percent(ratio, same):
-    assert case_history.are_same(ratio) is same
-
-
-def test_instructions_are_compared_only_where_both_releases_were_counted(tmp_path):
-    history = history_of(tmp_path, [2.0, 2.0, 2.2], (None, 1000, 1100))
-    assert history.count_ratio("2.14.1", "2.15.0") == pytest.approx(1.1)
-    assert history.count_ratio("2.13.0", "2.15.0") is None
-    assert history_of(tmp_path / "without", [2.0, 2.0, 2.2]).count_ratio("2.14.1", "2.15.0") is None
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ from tensorcopy.judge.paired import ALPHA, Change, Reason, Verdict, judge
 from tensorcopy.results.effects import JOINED, PAIRED, within
 from tensorcopy.results.kinds import TRACKED
 
-VARIANCES = [1.2, 0.8, 2.5, 0.3, 1.1, 4.2, 0.9, 1.7, 0.6, 3.1]
 NAN = float("nan")
 CASES = 250
 
