@@ -22,7 +22,7 @@ from tensorcopy.judge import paired
 from tensorcopy.judge.paired import MARGIN, Change, Reason, Verdict
 from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.effects import Difference
-from tensorcopy.results.kinds import Kind, spread
+from tensorcopy.results.kinds import Kind
 from tensorcopy.results.launches import OTHER_VERSION
 from tensorcopy.results.result import Result, differences, mean_differences
 
@@ -120,17 +120,15 @@ class Comparison:
         The means of a device are judged together, whatever is shown; a group of which only some are shown is left out.
         """
         groups = dict[tuple[str, str], list[Case]]()
-        for case, change in between(self.question).changes.items():
+        for case, change in judged(self.question).items():
             if case.spec.methods and change.interval:
                 groups.setdefault((case.spec.module, case.device), []).append(case)
-        several = {key: cases for key, cases in groups.items() if len(cases) > 1}
-        measured = mean_differences(self.before, self.after, several)
-        changes: dict[tuple[str, str], Change] = {}
-        for device in dict.fromkeys(device for _, device in measured):
-            of_device = {key: difference for key, difference in measured.items() if key[1] == device}
-            changes |= paired.judge(of_device, margin=self.question.smallest)
-        means = {tuple(several[key]): change for key, change in changes.items() if change.interval}
-        shown = [cases for cases in means if self.changes.keys() >= {*cases}]
+        measured = mean_differences(self.before, self.after, [tuple(cases) for cases in groups.values() if len(cases) > 1])
+        means: dict[tuple[Case, ...], Change] = {}
+        for device in dict.fromkeys(cases[0].device for cases in measured):
+            of_device = {cases: difference for cases, difference in measured.items() if cases[0].device == device}
+            means |= paired.judge(of_device, margin=self.question.smallest)
+        shown = [cases for cases, change in means.items() if change.interval and self.changes.keys() >= {*cases}]
         return {cases: means[cases] for cases in sorted(shown, key=lambda cases: cases[0].spec.place)}
 
 
@@ -160,7 +158,8 @@ def judged(question: Question) -> dict[Case, Change]:
         elif change := _incomparable(before, after, case):
             changes[case] = change
         elif case.kind.test == "tolerance":
-            changes[case] = _of_count(question, case)
+            repeats = before.count_repeats[case], after.count_repeats[case]
+            changes[case] = paired.exact(case.spec.unit, *repeats, margin=question.margin, kind=case.kind)
         elif case.kind.by_difference:
             tracked.setdefault(case.kind, {})[case] = case.spec.unit, before.count_repeats[case], after.count_repeats[case]
         else:
@@ -187,9 +186,9 @@ def judged(question: Question) -> dict[Case, Change]:
 @lru_cache(maxsize=1024)
 def counted(question: Question) -> dict[Case, Change]:
     """Return the change of every exact count that stands beside times, where both sides have it."""
-    others = question.after.count_repeats
-    both = [case for case in question.before.count_repeats if case in others and case.spec.stands_beside and case.spec.compared]
-    return {case: _of_count(question, case) for case in both}
+    first, second = (side.count_repeats for side in (question.before, question.after))
+    both = [case for case in first if case in second and case.spec.stands_beside and case.spec.compared]
+    return {case: paired.exact(case.spec.unit, first[case], second[case], margin=question.margin, kind=case.kind) for case in both}
 
 
 def between(question: Question, unit: str = "") -> Comparison:
@@ -204,14 +203,6 @@ def between(question: Question, unit: str = "") -> Comparison:
         changes = {case: structs.replace(change, count=counts[count]) if count in counts else change for case, change, count in counts_of}
     compared = sum(change.interval is not None for change in changes.values())
     return Comparison(question, labels(question.before, question.after), changes, compared)
-
-
-def _of_count(question: Question, case: Case) -> Change:
-    """Return the change of an exact count that both sides have."""
-    before, after = question.before, question.after
-    repeats = [side.count_repeats[case] for side in (before, after)]
-    repeatability = max((spread(values) for values in repeats if len(values) > 1), default=None)
-    return paired.exact(case.spec.unit, before.counts[case], after.counts[case], repeatability, question.margin, case.kind)
 
 
 def _incomparable(before: Result, after: Result, case: Case) -> Change | None:

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from tensorcopy.results.effects import LEVEL, PAIRED, Difference, Numbers
-from tensorcopy.results.kinds import COUNT, TIME, TOLERANCES, TRACKED, Kind
+from tensorcopy.results.kinds import COUNT, TIME, TOLERANCES, TRACKED, Kind, spread
 from tensorcopy.results.suite_specs import SECONDS
 
 MARGIN = 0.03  # relative, the smallest change of a time to report
@@ -251,8 +251,14 @@ def judge(
     return {case: changes[case] for case in differences}
 
 
-def exact(unit: str, before: float, after: float, repeatability: float | None, margin: float | None, kind: Kind = COUNT) -> Change:
-    """Return the change of an exact count; margin : what is tolerated in place of what its unit is, see `kinds.TOLERANCES`."""
+def exact(unit: str, *repeats: Sequence[float], margin: float | None = None, kind: Kind = COUNT) -> Change:
+    """Return the change of an exact count.
+
+    repeats : the counts of all launches before, and after
+    margin : what is tolerated in place of what its unit is, see `kinds.TOLERANCES`
+    """
+    before, after = map(kind.combine, repeats)
+    repeatability = max((spread(values) for values in repeats if len(values) > 1), default=None)
     changed = has_changed(before, after, TOLERANCES.get(unit, 0.0) if margin is None else margin)
     verdict = Verdict(kind.verdict(before, after) if changed else kind.stays)
     reason = Reason.COUNT_CHANGED if changed else Reason.COUNT_UNCHANGED

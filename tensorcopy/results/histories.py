@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, count
 from pathlib import Path
 from typing import Annotated, Any
@@ -73,15 +72,9 @@ class History:
         """The name of its folder."""
         return self.folder.name
 
-    @cached_property
-    def devices(self) -> tuple[str, ...]:
-        """The devices that a result is of, the CPU first."""
-        measured = {device for result in self.results for device in result.devices}
-        return tuple(device for device in DEVICES if device in measured)
-
     def on(self, device: str, unit: str = "") -> list[Result]:
-        """Return the results on a device, in order of release; unit : of counts, see `Result.devices_of`."""
-        return [result for result in self.results if device in result.devices_of(unit)]
+        """Return the results on a device, in order of release; unit : of counts, see `Result.devices`."""
+        return [result for result in self.results if device in result.devices.get(unit, ())]
 
 
 def ranked(histories: Iterable[History], device: str, unit: str = "") -> list[History]:
@@ -118,8 +111,8 @@ def chosen(histories: Sequence[History], name: str = "", device: str = "", *, co
         raise no_results()
     able = named(histories, name, command)
     if not device:
-        device = next((each for each in DEVICES if any(each in history.devices for history in able)), "")
-    counted = [each for each in able if any(device in result.counted_devices() for result in each.results)]
+        device = next((each for each in DEVICES if ranked(able, each)), "")
+    counted = [each for each in able if any(device in of for result in each.results for of in result.devices.values())]
     if found := ranked(able, device) or counted:
         return found[0], device
     elsewhere = {each: of_device[0] for each in DEVICES if (of_device := ranked(histories, each))}

@@ -15,6 +15,19 @@ TOLERANCES: Mapping[str, float] = {"instructions": 0.01}
 BESIDE = ("instructions", "bytes", "allocations")  # units of exact counts that stand beside times, and are compared by themselves
 
 
+def _relative_size(before: float, after: float, unit: str) -> str:
+    return signed_percent(after / before) if before else tracked_difference(after, unit)
+
+
+def spread(values: Sequence[float]) -> float:
+    """Return by how much the values of launches differ, relatively; 0 where that has no meaning."""
+    return max(values) / min(values) - 1 if min(values) > 0 else 0.0
+
+
+def _spread_text(values: Sequence[float], unit: str) -> str:
+    return percent(spread(values), 1) if spread(values) else ""
+
+
 @dataclass(frozen=True)
 class Kind:
     """What is done with the values of a case, and what is said of them.
@@ -31,9 +44,9 @@ class Kind:
     falls: str  # the verdict on a value that is smaller, see `judge.paired.Verdict`
     stays: str
     rises: str
-    decides: bool  # whether its changes are in exit codes, in the badge and among what is open
-    size: Callable[[float, float, str], str]
-    variation: Callable[[Sequence[float], str], str]
+    decides: bool = False  # whether its changes are in exit codes, in the badge and among what is open: where smaller is better
+    size: Callable[[float, float, str], str] = _relative_size
+    variation: Callable[[Sequence[float], str], str] = _spread_text
     interval: Callable[[Sequence[float], str], str] = lambda ends, unit: signed_interval(ends)
 
     @property
@@ -46,19 +59,6 @@ class Kind:
         return self.rises if after > before else self.falls if after < before else self.stays
 
 
-def _relative_size(before: float, after: float, unit: str) -> str:
-    return signed_percent(after / before) if before else tracked_difference(after, unit)
-
-
-def spread(values: Sequence[float]) -> float:
-    """Return by how much the values of launches differ, relatively; 0 where that has no meaning."""
-    return max(values) / min(values) - 1 if min(values) > 0 else 0.0
-
-
-def _spread_text(values: Sequence[float], unit: str) -> str:
-    return percent(spread(values), 1) if spread(values) else ""
-
-
 TIME = Kind(
     "time",
     "moderated t",
@@ -67,8 +67,6 @@ TIME = Kind(
     stays="unchanged",
     rises="slower",
     decides=True,
-    size=_relative_size,
-    variation=_spread_text,
 )
 COUNT = Kind(
     "count",
@@ -77,9 +75,6 @@ COUNT = Kind(
     falls="fewer",
     stays="equal",
     rises="more",
-    decides=False,
-    size=_relative_size,
-    variation=_spread_text,
 )
 TRACKED = Kind(
     "tracked",
@@ -88,7 +83,6 @@ TRACKED = Kind(
     falls="lower",
     stays="equal",
     rises="higher",
-    decides=False,  # none knows which is better
     size=lambda before, after, unit: tracked_difference(after - before, unit),
     variation=value_range,
     interval=lambda ends, unit: " to ".join(tracked_difference(end, unit) for end in ends),

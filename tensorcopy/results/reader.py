@@ -45,11 +45,6 @@ class Results:
         return tuple(result for history in self.histories for result in history.results)
 
     @cached_property
-    def launches(self) -> tuple[Launch, ...]:
-        """The launches of all histories."""
-        return tuple(launch for history in self.histories for launch in history.launches)
-
-    @cached_property
     def cases(self) -> frozenset[Case]:
         """Every case that a release has, also where it has failed."""
         return frozenset(case for result in self.results for case in (*result.timings, *result.counts, *result.failures))

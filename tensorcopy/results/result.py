@@ -5,11 +5,11 @@ A result has times, counts, failures and observations. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from tensorcopy.results import effects
 from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.effects import ABSENT, ALONE, PAIRED, Difference, Effects, Numbers, Timing
 from tensorcopy.results.launches import Place
-from tensorcopy.worker.devices import DEVICES
-
-Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, eq=False)  # what is computed from several results is cached by them
@@ -130,20 +127,13 @@ class Result:
         return ", ".join(map(self.hardware, sorted(timed, key=lambda device: (device != "cpu", device))))
 
     @cached_property
-    def devices(self) -> tuple[str, ...]:
-        """The devices that it has results of: of cases that torch can change, or else of counts."""
+    def devices(self) -> dict[str, set[str]]:
+        """The devices that it has counts of, by unit; under "" those of times and tracked values, or else of all counts."""
+        units = {case.spec.unit for case in self.counts}
+        by_unit = {unit: {case.device for case in self.counts if case.spec.unit == unit} for unit in units}
         cases = (*self.timings, *self.failures, *self.count_repeats)
         measured = {case.device for case in cases if case.spec.compared and not case.spec.stands_beside}
-        return tuple(device for device in DEVICES if device in measured) or self.counted_devices()
-
-    def counted_devices(self, unit: str = "") -> tuple[str, ...]:
-        """Return the devices that it has counts of, in a unit such as "bytes"; in any unit for ""."""
-        counted = {case.device for case in self.counts if unit in ("", case.spec.unit)}
-        return tuple(device for device in DEVICES if device in counted)
-
-    def devices_of(self, unit: str = "") -> tuple[str, ...]:
-        """Return the devices that it has counts of in a unit; those that it has results of for ""."""
-        return self.counted_devices(unit) if unit else self.devices
+        return {**by_unit, "": measured or set().union(*by_unit.values())}
 
     def day_of(self, cases: Iterable[Case]) -> str:
         """Return the day of the newest launch that timed any of some cases, "2026-11-21"; where none did, of the newest of all."""
@@ -185,7 +175,7 @@ def differences(before: Result, after: Result) -> dict[Case, Difference | None]:
     return {case: by_number[number] for case, number in before.effects.cases.items() if number in by_number}
 
 
-def mean_differences(before: Result, after: Result, groups: Mapping[Key, Sequence[Case]]) -> dict[Key, Difference]:
+def mean_differences(before: Result, after: Result, groups: Iterable[tuple[Case, ...]]) -> dict[tuple[Case, ...], Difference]:
     """Return the difference of the geometric mean of each group of cases, each with the same weight.
 
     Groups whose sides never met have none.
@@ -193,14 +183,14 @@ def mean_differences(before: Result, after: Result, groups: Mapping[Key, Sequenc
     if before.effects is not after.effects:
         return {}
     measured, logs = {}, before.effects.logs
-    for group, cases in groups.items():
+    for cases in groups:
         of_group = logs[:, :, [before.effects.cases[case] for case in cases]]
         known = (~np.isnan(of_group[:, [before.number, after.number]])).sum(axis=0).min()
         difference = _mean_within(of_group[:, after.number] - of_group[:, before.number])
         if difference is None or 2 * difference.launches[0] < known:  # other launches may tell more
             difference = effects.within(of_group.mean(axis=2, keepdims=True), before.number, after.number).get(0) or difference
         if difference:
-            measured[group] = difference
+            measured[cases] = difference
     return measured
 
 

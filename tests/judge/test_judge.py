@@ -125,7 +125,7 @@ def test_holm(ps, adjusted):
 )
 def test_the_verdict_on_a_count(unit, before, after, margin, verdict, ratio):
     """It is exact within the tolerance of its unit, or within what is asked for."""
-    change = paired.exact(unit, before, after, None, margin)
+    change = paired.exact(unit, [before], [after], margin=margin)
     assert (change.verdict.value, change.ratio) == (verdict, pytest.approx(ratio))
     assert change.changed is (verdict != "equal")
 

@@ -25,7 +25,7 @@ LIKELY = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, ratio=1.2, interval=(
 
 def count(after):
     """Return the change of a count of 1,000 instructions."""
-    return exact("instructions", 1000, after, 0.002, None)
+    return exact("instructions", [1000, 1002], [after])
 
 
 def unknown(reason, **details):

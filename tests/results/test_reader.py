@@ -35,7 +35,7 @@ def test_an_unchanged_folder_is_read_once(tmp_path):
     loaded = reader.load_results(tmp_path, shipped())
     assert reader.load_results(tmp_path, shipped()) is loaded
     paths[0].unlink()
-    assert len(reader.load_results(tmp_path, shipped()).launches) == 2
+    assert sum(len(history.launches) for history in reader.load_results(tmp_path, shipped()).histories) == 2
 
 
 def test_a_count_is_the_smallest_of_its_repeats(tmp_path):
@@ -109,18 +109,18 @@ def test_a_copy_of_a_launch_is_found_though_it_was_changed(tmp_path, change):
     (path.parent / f"{document['id']}.json").write_text(json.dumps(document))
     loaded = reader.load_results(tmp_path, shipped())
     assert [problem.what.endswith("is a copy") for problem in loaded.problems] == [True]
-    assert len(loaded.launches) == 3
+    assert sum(len(history.launches) for history in loaded.histories) == 3
 
 
 def test_a_copy_of_tracked_values_is_no_evidence(tmp_path):
     """Equal counts are usual in launches that began at different times."""
     path, *others = launch_files.write_counts(tmp_path, "2.15.0", {"theirs.track_rate": [2.5, 2.5, 2.5]})
-    assert len(reader.load_results(tmp_path, shipped()).launches) == 1 + len(others) == 3
+    assert sum(len(history.launches) for history in reader.load_results(tmp_path, shipped()).histories) == 1 + len(others) == 3
     document = json.loads(path.read_bytes()) | {"id": "20270101T000000-00000000"}
     (path.parent / f"{document['id']}.json").write_text(json.dumps(document))
     loaded = reader.load_results(tmp_path, shipped())
     assert [problem.what.endswith("is a copy") for problem in loaded.problems] == [True]
-    assert len(loaded.launches) == 3
+    assert sum(len(history.launches) for history in loaded.histories) == 3
 
 
 def test_a_copy_of_a_launch_is_no_evidence(tmp_path):
@@ -134,7 +134,7 @@ def test_a_copy_of_a_launch_is_no_evidence(tmp_path):
         (tmp_path / machine / f"{document['id']}.json").write_text(json.dumps(document))
     loaded = reader.load_results(tmp_path, shipped())
     assert [problem.what.endswith("is a copy") for problem in loaded.problems] == [True] * 2
-    assert len(loaded.launches) == 3
+    assert sum(len(history.launches) for history in loaded.histories) == 3
 
 
 @pytest.mark.parametrize(
