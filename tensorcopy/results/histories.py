@@ -10,7 +10,7 @@ cancels.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -77,8 +77,10 @@ class History:
         return [result for result in self.results if device in result.devices.get(unit, ())]
 
 
-def ranked(histories: Iterable[History], device: str, unit: str = "") -> list[History]:
-    """Return the histories of a device, the first one first: that of which the site draws the charts, and every command speaks.
+def ranked(histories: Iterable[History], device: str, unit: str = "", versions: Collection[str] = ()) -> list[History]:
+    """Return the histories that have some releases on a device, the first one first.
+
+    Of that one the site draws the charts, and every command speaks.
 
     Of those with the newest release that was measured anywhere on the device, it is the one with most releases: a few releases that were
     just measured must not replace a history, and a history that has ended must not hide a newer release.
@@ -86,9 +88,14 @@ def ranked(histories: Iterable[History], device: str, unit: str = "") -> list[Hi
     unit : of counts that are meant, such as "bytes"; "" for times
     """
     measured = {history: {result.release for result in history.on(device, unit)} for history in histories}
-    able = [history for history, releases in measured.items() if releases]
+    able = [each for each, releases in measured.items() if releases and {*versions} <= {release.version for release in releases}]
     newest = max((release for releases in measured.values() for release in releases), default=None)
     return sorted(able, key=lambda each: (newest not in measured[each], -len(measured[each]), each.name))
+
+
+def first_by_device(histories: Sequence[History], unit: str = "", versions: Collection[str] = ()) -> dict[str, History]:
+    """Return the first history of each device that has one, as `ranked`; the CPU comes first."""
+    return {device: able[0] for device in DEVICES if (able := ranked(histories, device, unit, versions))}
 
 
 def named(histories: Sequence[History], name: str, command: str) -> list[History]:
@@ -110,13 +117,12 @@ def chosen(histories: Sequence[History], name: str = "", device: str = "", *, co
     if not any(history.results for history in histories):
         raise no_results()
     able = named(histories, name, command)
-    if not device:
-        device = next((each for each in DEVICES if ranked(able, each)), "")
-    counted = [each for each in able if any(device in of for result in each.results for of in result.devices.values())]
-    if found := ranked(able, device) or counted:
-        return found[0], device
-    elsewhere = {each: of_device[0] for each in DEVICES if (of_device := ranked(histories, each))}
-    raise not_on(device, name, elsewhere, f"no result on {device}", command)
+    by_device = first_by_device(able)
+    device = device or next(iter(by_device), "")
+    counted = (each for each in able if any(device in of for result in each.results for of in result.devices.values()))
+    if found := by_device.get(device) or next(counted, None):
+        return found, device
+    raise not_on(device, name, first_by_device(histories), f"no result on {device}", command)
 
 
 def not_on(device: str, name: str, elsewhere: Mapping[str, History], what: str, command: str) -> TensorcopyError:

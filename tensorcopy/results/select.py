@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.results.histories import History, named, no_results, not_on, ranked
+from tensorcopy.results.histories import History, first_by_device, named, no_results, not_on, ranked
 from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
-from tensorcopy.worker.devices import DEVICES
 
 
 @dataclass(frozen=True)
@@ -42,9 +41,7 @@ def pair(
     able = named(loaded.histories, history, command)
     if names[0] == names[1]:
         raise TensorcopyError("both sides are the same result", got=f"torch {names[0]}", allowed="two releases", next="name another")
-    shared, elsewhere = (
-        {each: of_both[0] for each in DEVICES if (of_both := _having(names, of, each, unit))} for of in (able, loaded.histories)
-    )
+    shared, elsewhere = (first_by_device(of, unit, names) for of in (able, loaded.histories))
     chosen = device or next(iter(shared), "")
     if chosen in shared:
         results = {result.version: result for result in shared[chosen].results if not result.revision}
@@ -55,16 +52,11 @@ def pair(
     raise next(iter(loaded.problems), None) or _no_history(names, loaded.histories, history, chosen or "cpu", unit)
 
 
-def _having(names: Sequence[str], histories: Sequence[History], device: str, unit: str = "") -> list[History]:
-    """Return the histories that have some releases on a device, the first one first."""
-    return [each for each in ranked(histories, device, unit) if {*names} <= {result.version for result in each.on(device, unit)}]
-
-
 def _no_history(names: Sequence[str], histories: Sequence[History], history: str, device: str, unit: str) -> TensorcopyError:
     """Return the error of two releases that no history has: with comparisons by way of a third release, where there is one."""
 
     def having(*wanted: str) -> list[str]:
-        return [each.name for each in _having(wanted, histories, device, unit)]
+        return [each.name for each in ranked(histories, device, unit, wanted)]
 
     of_each = {name: having(name) for name in names}
     if missing := [name for name in names if not of_each[name]]:

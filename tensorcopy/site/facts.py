@@ -22,7 +22,7 @@ from tensorcopy.numbers import count, counted, extent, number, signed, signed_pe
 from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case
 from tensorcopy.results.function_profiles import Profiles
-from tensorcopy.results.histories import History, ranked
+from tensorcopy.results.histories import History, first_by_device
 from tensorcopy.results.result import Result
 from tensorcopy.worker.devices import DEVICES
 
@@ -333,7 +333,7 @@ class Site:
 def site(campaign: Campaign, histories: Iterable[History], **options: Any) -> Site:
     """Return what the pages show of some histories; options : the other fields of `Site`."""
     every = [*histories]
-    first = {device: of_device[0] for device in DEVICES if (of_device := ranked(every, device))}
+    first = first_by_device(every)
     made = (ShownHistory(each, campaign.rules, frozenset(device for device in first if first[device] is each)) for each in every)
     shown = {each.history: each for each in made if each.devices}
     answering = {device: shown[each] for device, each in first.items() if each in shown}
