@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from fractions import Fraction
 from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy import files
-from tensorcopy.cli.output import print_line
-from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
     from tensorcopy.campaign import Campaign
 
 MOST_ELEMENTS = 2**62  # of a tensor, as in files of results
-BYTES = re.compile(r"(?P<amount>\d+(\.\d+)?) ?(?P<unit>[kmg]i?|)b", re.IGNORECASE | re.ASCII)  # 4MB, 1.5 GiB, 64B
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 FORMATS = ("text", "markdown", "json", "csv")
 
 
@@ -73,47 +66,16 @@ def share(text: str) -> float:
     return value / 100
 
 
-@dataclass(frozen=True)
-class TensorSize:
-    """The size of a tensor as it was typed."""
-
-    text: str
-    number: int  # of elements, or of bytes
-    is_bytes: bool = False
-
-    @classmethod
-    def of(cls, text: str) -> TensorSize:
-        """Return the size written as 16384, 2**14, 2^14 or 1e6 elements, or as 4MB or 64KiB."""
-        if match := BYTES.fullmatch(text):
-            return cls(text, int(Fraction(match["amount"]) * UNITS[match["unit"].lower()]), is_bytes=True)
-        base, power, exponent = text.replace("^", "**").partition("**")
-        try:
-            number = int(base) ** int(exponent) if power and int(exponent) < 64 else float(text)
-        except (ValueError, OverflowError):
-            number = 0
-        if not (1 <= number <= MOST_ELEMENTS and number == int(number)):
-            allowed = "a whole number from 1 to 2**62, such as 16384, 2**14 or 1e6, or bytes, such as 4MB or 64KiB"
-            raise argparse.ArgumentTypeError(f"got {text[:40]!r}; allowed: {allowed}")
-        return cls(text, int(number))
-
-    def numel(self, dtype: str) -> int:
-        """Return the number of elements; of bytes those of whole ones, and a line on stderr says so where some are left.
-
-        Raises TensorcopyError where that is none, or too many, and for an unknown dtype of bytes.
-        """
-        from tensorcopy.results.cases import ITEMSIZE
-
-        if not self.is_bytes:
-            return self.number
-        if dtype not in ITEMSIZE:
-            raise TensorcopyError("unknown dtype", got=repr(dtype), allowed=", ".join(ITEMSIZE), next="--dtype float32")
-        number, left = divmod(self.number, ITEMSIZE[dtype])
-        if not 1 <= number <= MOST_ELEMENTS:
-            allowed = f"{ITEMSIZE[dtype]} bytes or more, at most 2**62 elements"
-            raise TensorcopyError(f"no tensor of {dtype} has this size", got=self.text[:40], allowed=allowed, next="a number of elements")
-        if left:
-            print_line(f"{self.text} is rounded down to {number} elements of {dtype}, of {ITEMSIZE[dtype]} bytes each")
-        return number
+def numel(text: str) -> int:
+    """Return a number of elements, written as 16384, 2**14, 2^14 or 1e6."""
+    base, power, exponent = text.replace("^", "**").partition("**")
+    try:
+        number = int(base) ** int(exponent) if power and int(exponent) < 64 else float(text)
+    except (ValueError, OverflowError):
+        number = 0
+    if not (text.isascii() and 1 <= number <= MOST_ELEMENTS and number == int(number)):
+        raise argparse.ArgumentTypeError(f"got {text[:40]!r}; allowed: a whole number from 1 to 2**62, such as 16384, 2**14 or 1e6")
+    return int(number)
 
 
 def results_folder() -> Path:

@@ -11,11 +11,10 @@ from operator import itemgetter
 from typing import Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import TensorSize, add_command, path
+from tensorcopy.cli.arguments import add_command, numel, path
 from tensorcopy.worker.processes import ignore_progress
 
 SIGNS = {True: "✓", False: "✗", None: "?"}  # of a documented behaviour: observed, not observed, none documented
-SIZES = "such as 2**20 or 1e6, or bytes, such as 4MB or 64KiB"
 INTERPRETER = "the Python whose torch is used; default: the one that runs this program"
 EVERYTHING = "print everything as JSON"
 
@@ -29,7 +28,7 @@ def add(commands: Any) -> None:
     advise.add_argument("--requires-grad", action="store_true", help="x requires grad")
     graph = "gradients flow back to x, with --requires-grad; default: they do not"
     advise.add_argument("--keep-graph", action="store_true", help=graph)
-    advise.add_argument("--numel", type=TensorSize.of, default="2**17", metavar="N", help=f"elements of x, {SIZES}; default: 2**17")
+    advise.add_argument("--numel", type=numel, default=2**17, metavar="N", help="elements of x, such as 2**20 or 1e6; default: 2**17")
     advise.add_argument("--device", default="cpu", help="the device of x; default: cpu")
     advise.add_argument("--dtype", default="float32", help="the dtype of x, such as float16; default: float32")
     advise.add_argument("--layout", default="contiguous", help="contiguous (default), transposed, strided (x[::2]) or channels_last")
@@ -49,7 +48,7 @@ def add(commands: Any) -> None:
     plot.add_argument("what", nargs="?", choices=kinds, default="copies", help=what)
     plot.add_argument("-o", "--out", type=path, metavar="FILE", help="draw a picture instead: .svg, .png or .pdf (needs matplotlib)")
     plot.add_argument("--device", default="cpu", help="default: cpu")
-    plot.add_argument("--max", type=TensorSize.of, default="2**14", metavar="N", help=f"the largest size, {SIZES}; default: 2**14")
+    plot.add_argument("--max", type=numel, default=2**14, metavar="N", help="the largest size, such as 2**20; default: 2**14")
     plot.add_argument("--requires-grad", action="store_true", help="copy a leaf that requires grad")
     plot.add_argument("--relative-to", default="", metavar="METHOD", help="times as multiples of a method's, or of the memcpy baseline's")
     plot.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
@@ -61,8 +60,8 @@ def _advise(options: argparse.Namespace) -> int:
     from tensorcopy.numbers import count, duration, two_digits
     from tensorcopy.report.table import Report, of_cells
 
-    asked = {name: getattr(options, name) for name in ("independent", "keep_graph", "requires_grad", "device", "dtype", "layout")}
-    asked |= {"numel": options.numel.numel(options.dtype), "interpreter": options.interpreter}
+    names = ("independent", "keep_graph", "requires_grad", "numel", "device", "dtype", "layout", "interpreter")
+    asked = {name: getattr(options, name) for name in names}
     here = not options.shipped and can_measure(options.interpreter)
     with output.progress_bar(title="measuring") if here else nullcontext(ignore_progress) as report_progress:
         advice = advise(options.to, **asked, shipped=not here, report_progress=report_progress)
@@ -160,7 +159,7 @@ def _plot(options: argparse.Namespace) -> int:
         sweep.check_path(options.out)
     asked = {name: getattr(options, name) for name in ("device", "requires_grad", "relative_to", "interpreter")}
     with output.progress_bar(title=options.what) as report_progress:
-        document = sweep.measure(options.what, most=options.max.numel("float32"), **asked, report_progress=report_progress)
+        document = sweep.measure(options.what, most=options.max, **asked, report_progress=report_progress)
     _print_left_out(document["left_out"])
     if options.out is not None:
         sweep.save(document, options.out, relative_to=options.relative_to)
