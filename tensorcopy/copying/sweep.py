@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from math import log, log10
+from math import log, log2
 from pathlib import Path
 from statistics import quantiles
 from typing import Any
@@ -26,7 +26,6 @@ MARKS = "osD^vPX*"
 GREY = "#6b6b6b"
 SIZE = (9.6, 5.4)  # inches
 SUFFIXES = (".svg", ".png", ".pdf")
-NEAREST = 0.055  # the smallest distance between two labels, as a share of the axis' height
 
 Document = Mapping[str, Any]
 SWEEPS = {"copies": ("tensor", "copy"), "conversions": ("ndarray", "conversion")}  # what is made, and the group of methods that make it
@@ -104,7 +103,7 @@ def table(document: Document, relative_to: str = "") -> Report:
     return of_cells("", titles, rows, "ll" + "r" * len(shown))
 
 
-def plot(what: str = "copies", *, logx: bool = True, logy: bool = True, relative_to: str = "", axes: Any = None, **options: Any) -> Any:
+def plot(what: str = "copies", *, relative_to: str = "", axes: Any = None, **options: Any) -> Any:
     """Measure, plot on matplotlib axes and return them; by default on new ones.
 
     relative_to : a method's name or "baseline", to plot multiples of its time
@@ -117,7 +116,7 @@ def plot(what: str = "copies", *, logx: bool = True, logy: bool = True, relative
         from matplotlib import pyplot
 
         axes = pyplot.subplots(figsize=SIZE, layout="constrained")[1]
-    return draw(measure(what, relative_to=relative_to, **options), axes, logx=logx, logy=logy, relative_to=relative_to)
+    return draw(measure(what, relative_to=relative_to, **options), axes, relative_to=relative_to)
 
 
 def check_path(path: Path) -> None:
@@ -147,15 +146,15 @@ def save(document: Document, path: Path, **options: Any) -> None:
         figure.savefig(path, dpi=200)
 
 
-def draw(document: Document, axes: Any, *, logx: bool = True, logy: bool = True, relative_to: str = "") -> Any:
+def draw(document: Document, axes: Any, *, relative_to: str = "") -> Any:
     """Draw on matplotlib axes and return them.
 
-    Each method has a line, the band of its turns, and its code at the end.
+    Each method has a line, the band of its turns, and its code in the legend, the slowest at the largest size first.
     relative_to : plot multiples of this method's time; "baseline" is the memcpy baseline, which is dashed
     """
-    from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, MaxNLocator
+    from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator
 
-    ends, curves = [], document["curves"]
+    lines, curves = [], document["curves"]
     bands = zip(*(_values(document, relative_to, of) for of in ("low", "usual", "high")))
     for number, (curve, (low, middle, high)) in enumerate(zip(curves, bands)):
         numels = [point["numel"] for point in curve["points"]]
@@ -164,17 +163,16 @@ def draw(document: Document, axes: Any, *, logx: bool = True, logy: bool = True,
         style: dict[str, Any] = {"linestyle": "--", "linewidth": 1.2, "zorder": 1}
         if not is_baseline:
             style = {"marker": MARKS[number % len(MARKS)], "markersize": 4, "linewidth": 1.6, "zorder": 3}
-        axes.plot(numels, middle, color=colour, label=curve["code"], **style)
+        label = f"memcpy baseline: {curve['code']}" if is_baseline else curve["code"]
+        lines += axes.plot(numels, middle, color=colour, label=label, **style)
         axes.fill_between(numels, low, high, color=colour, alpha=0.13, linewidth=0, zorder=1)
-        ends.append((middle[-1], f"memcpy baseline: {curve['code']}" if is_baseline else curve["code"], colour))
-    axes.set_xscale("log", base=2) if logx else axes.set_xscale("linear")
-    axes.set_yscale("log") if logy else axes.set_ylim(bottom=0)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
     axes.set_xlabel("elements", color=GREY)
     axes.set_ylabel("relative time" if relative_to else "time per call", color=GREY)
-    if logx:
-        axes.xaxis.set_major_locator(LogLocator(base=2, numticks=9))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"$2^{{{round(log10(value) / log10(2))}}}$"))
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)) if logy else MaxNLocator(6))
+    axes.xaxis.set_major_locator(LogLocator(base=2, numticks=9))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"$2^{{{round(log2(value))}}}$"))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×") if relative_to else EngFormatter("s"))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_minor_formatter(FuncFormatter(lambda *_: ""))
@@ -182,7 +180,8 @@ def draw(document: Document, axes: Any, *, logx: bool = True, logy: bool = True,
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color("#c8c8c8")
     axes.tick_params(colors=GREY, which="both", length=0)
-    _labels(axes, ends, logy)
+    lines.sort(key=lambda line: -line.get_ydata()[-1])
+    axes.legend(handles=lines, frameon=False, prop={"family": "monospace", "size": 9}, loc="upper left", bbox_to_anchor=(1, 1))
     kind = "Copies" if document["what"] == "copies" else "Conversions to an independent ndarray"
     grad = ", of a leaf that requires grad" if document["requires_grad"] else ""
     axes.set_title(f"{kind} of a float32 tensor on {document['device']}{grad}", loc="left", fontsize=13, pad=22)
@@ -190,17 +189,3 @@ def draw(document: Document, axes: Any, *, logx: bool = True, logy: bool = True,
     how += f" Left out: {', '.join(document['left_out'])}." if document["left_out"] else ""
     axes.text(0, 1.02, how, transform=axes.transAxes, fontsize=8.5, color=GREY)
     return axes
-
-
-def _labels(axes: Any, ends: Sequence[tuple[float, str, str]], logy: bool) -> None:
-    """Write each line's code next to its end; labels that would overlap are moved apart."""
-    low, high = (log10(end) if logy else end for end in axes.get_ylim())
-    ordered = sorted(ends)
-    heights = [((log10(value) if logy else value) - low) / (high - low) for value, _, _ in ordered]
-    for _ in range(200):
-        for lower in range(len(heights) - 1):
-            overlap = max(0.0, NEAREST - (heights[lower + 1] - heights[lower]))
-            heights[lower], heights[lower + 1] = heights[lower] - overlap / 2, heights[lower + 1] + overlap / 2
-    style = {"fontsize": 9, "family": "monospace", "verticalalignment": "center", "annotation_clip": False}
-    for height, (_, text, colour) in zip(heights, ordered):
-        axes.annotate(text, (1.015, height), xycoords="axes fraction", color=colour, **style)
