@@ -17,6 +17,7 @@ from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -97,7 +98,8 @@ def turns_of(root: Path, case: TimedCase) -> list[tuple[float, float]]:
     # the same tensor in all turns: numpy takes up to 20 % longer to copy into the memory right behind the source
     x = loop.names["x"] if loop else make_tensor(**{"device": "cpu", **case.arguments})
     calls = max(1, loop.calls // loop.windows) if loop else CALLS  # of a window, the fastest of which is a turn
-    timer = Timer(case.code, globals={**NAMES, "x": x})
+    # torch's own clock asks for an accelerator, which takes as long as twenty copies
+    timer = Timer(case.code, globals={**NAMES, "x": x}, timer=perf_counter)
 
     def by_timer() -> float:
         return min(float(timer.timeit(calls).mean) for _ in range(WINDOWS))
