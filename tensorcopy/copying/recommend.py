@@ -46,7 +46,6 @@ WITHOUT_GRAD = ("int64", "bool", "int32", "uint8")
 NOT_IN_NUMPY = ("bfloat16",)
 NUMEL = 2**17  # elements, where a reader names no size
 FASTER, FASTER_BY = 1.05, 50e-9  # times as fast as the usual form and seconds, at least, is another that is recommended in its place
-NOT_TIMED = "The usual form. It was not timed."
 PARTS = 6  # of the turns that are taken here, which say how much a time varies as launches do: of each the fastest third counts
 CAVEATS = {"pinned": "is in pinned memory, to be read only after the wait; torch keeps it for later tensors"}  # by a row's caveat
 
@@ -233,22 +232,22 @@ class Table:
 def table(evidence: Evidence, request: CopyRequest) -> Table:
     """Return the methods that do what is requested, with what is recommended at each size.
 
-    The tensor is the nearest one for which the usual form was timed, or where that was timed for none, any matching method. Columns are the
-    sizes at which it was, so that no method without a time is recommended over one that has it. Where a size has too few launches, the
+    The tensor is the nearest one for which the usual form was timed; where it was for none, there are no times. Columns are the sizes at
+    which it was, so that no method without a time is recommended over one that has it. Where a size has too few launches, the
     recommendation is that of the nearest size with more.
     """
     matching = {name: row for name, row in evidence.methods.items() if matches(row, request)}
     rows = {name: _row(name, row, request, is_copying=name in evidence.copying) for name, row in matching.items()}
     if not rows:
         return Table(request, request, (), (), _instead(request), (), evidence)
-    form = request.usual if request.usual in rows else min(rows, key=lambda name: len(rows[name].caveats))
+    times = {name: [each for each in evidence.timed if name in each.seconds] for name in rows}
+    form = request.usual if request.usual in rows else min(rows, key=lambda name: (not times[name], len(rows[name].caveats)))
     rows = {name: replace(row, more=tuple(each for each in row.caveats if each not in rows[form].caveats)) for name, row in rows.items()}
-    timed = [each for each in evidence.timed if form in each.seconds] or [each for each in evidence.timed if rows.keys() & each.seconds]
-    if not timed:
-        why = NOT_TIMED if form == request.usual else "It matches, and was not timed."
+    if not times[form]:
+        why = f"{'The usual form. It' if form == request.usual else 'It matches, and'} was not timed."
         return Table(request, request, (*sorted(rows.values(), key=lambda row: row.method != form),), (), why, (), evidence)
-    nearest = min(timed, key=lambda each: _distance(each, request))
-    sizes = sorted((each for each in timed if each.tensor == nearest.tensor), key=lambda each: each.numel)
+    nearest = min(times[form], key=lambda each: _distance(each, request))
+    sizes = sorted((each for each in times[form] if each.tensor == nearest.tensor), key=lambda each: each.numel)
     columns = _columns(rows, form, sizes, has_baseline=request.own)
     most = max(rows, key=lambda name: (sum(column.recommended == name for column in columns), name == form))
 
@@ -292,8 +291,6 @@ def _columns(rows: Rows, form: str, sizes: Sequence[Timed], *, has_baseline: boo
             why = f"Not enough measurements at this size. Recommended as {where}."
         elif first != form:
             why = f"{two_digits(1 / against[numel][first].ratio)} × as fast as `{rows[form].code}`, the usual form."
-        elif form not in times:
-            why = NOT_TIMED
         else:
             why = _why_usual(of_first, [rows[name] for name, numels in tempting.items() if numel in numels])
         scale = each.seconds.get(BASELINE) if has_baseline else None

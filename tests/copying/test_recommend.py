@@ -185,15 +185,15 @@ def test_no_method_without_a_time_is_recommended_over_one_that_has_it():
 
 
 def test_the_usual_form_that_was_timed_nowhere_is_recommended_as_the_usual_form():
-    """Others have their times, and are compared with nothing."""
+    """Without times: those of others would be of another tensor, and nothing is compared with it."""
     made = recommend.table(evidence(of_size(b=1000, c=2000)), OWN)
+    untimed = {"a": launch_files.observed(code="a(x)"), **made.evidence.methods}
+    made = recommend.table(msgspec.structs.replace(made.evidence, methods=untimed), OWN)
+    assert (made.code, made.columns[0].recommended) == ("b(x)", "b")
     rows = {**made.evidence.methods, "detach_clone": launch_files.observed(code="detach_clone(x)")}
     made = recommend.table(msgspec.structs.replace(made.evidence, methods=rows), OWN)
-    (column,) = made.columns
-    assert (made.code, column.recommended, column.why) == ("detach_clone(x)", "detach_clone", "The usual form. It was not timed.")
-    assert {name: cell.against for name, cell in column.cells.items()} == {"b": None, "c": None}
-    nothing = recommend.table(msgspec.structs.replace(made.evidence, timed=[]), OWN)
-    assert (nothing.code, nothing.columns, nothing.why) == ("detach_clone(x)", (), "The usual form. It was not timed.")
+    assert (made.code, made.columns, made.why) == ("detach_clone(x)", (), "The usual form. It was not timed.")
+    assert made.rows[0].method == "detach_clone"
 
 
 def test_a_size_with_too_few_launches_has_the_answer_of_the_nearest_with_more():
