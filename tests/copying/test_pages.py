@@ -290,6 +290,8 @@ def test_a_smaller_time_beside_the_recommended_one_is_explained(world_files):
     first = read(world_files["index.html"])
     assert "Faster than the recommended method, but doing something else (see “all methods”): x.clone()" in first.by_id("cpu").text
     assert "they cannot be told apart from it" not in first.by_id("cuda").text
+    notes = {str(each.attributes.get("data-part")): each.text for each in first.by_id("cpu").all("div")}  # each below its own table
+    assert ["Faster than the recommended" in notes[name] for name in ("requires grad", "no grad")] == [False, True]
 
 
 LAUNCHES = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5]  # µs of six launches

@@ -119,6 +119,24 @@ def test_the_first_page_names_the_case_and_the_release_that_its_cost_is_against(
     assert any(since for *_, since in shown)
 
 
+def test_the_first_page_has_a_method_once_among_those_that_are_slower(tmp_path):
+    """By its newest slowdown, though another case of it has been slower for longer, and by more."""
+    times = {f"{world.COPY} tensor {numel}": world.times(*of) for numel, of in ((128, (2, 2, 2, 2.2)), (16, (2, 2.8, 2.8, 2.8)))}
+    launch_files.write(tmp_path, times, noise=0.001)
+    (part,) = re.findall(r"<b>Slower than it was\?</b>(.*?)</p>", world.files_of(tmp_path)["index.html"], re.DOTALL)
+    assert re.findall(r"\+\d+", part) == ["+10"]
+    assert "more, with reasons" not in part
+
+
+def test_the_first_page_has_the_sizes_of_slowdowns_that_would_be_noticed(world_site, world_files):
+    """From the smallest to the largest of those that the comparison has by size of x."""
+    seen = [share for share, _ in world_site.answering["cpu"].tallies["cpu", "2.14.1", "2.15.0"]["seen"]]
+    assert len(seen) > 1
+    said = re.search(r"a slowdown by (.*?), depending on the size", read(world_files["index.html"]).by_id("cpu").text)[1]
+    ends = sorted(float(share.rstrip("\u00a0 %")) for share in seen)
+    assert [float(each) for each in re.findall(r"[\d.]+", said)] == [ends[0], ends[-1]]
+
+
 def test_functions_that_were_counted_without_grad_say_so_beside_a_case_with_it(tmp_path):
     """A case that requires grad has other instructions."""
     times = {f"{suite} tensor {world.SMALL}{grad}": {BEFORE: 2.0, NEWEST: 2.2} for suite, grad in ((world.COPY, ""), (world.GRAD, " True"))}
@@ -206,7 +224,12 @@ def test_the_layout_of_the_binary_is_held_to_do_at_most_five_percent(tmp_path, a
     for release in (BEFORE, NEWEST):
         counts = {f"instructions.BySize.track_instructions tensor {world.SMALL} False": 5000}
         launch_files.write_counts(tmp_path, release, counts, methods=world.methods("cpu"), machine="box")
-    assert f"same instructions: {why}" in read(world.files_of(tmp_path)["regressions.html"]).text
+        world.write_profile(
+            tmp_path / "box", release, {f"tensor {world.SMALL} float32 contiguous": 1600.0 if release == NEWEST else 1000.0}
+        )
+    text = read(world.files_of(tmp_path)["regressions.html"]).text
+    assert f"same instructions: {why}" in text
+    assert f"{why} why" not in text  # functions that cost more explain nothing where all cost the same
 
 
 def test_what_is_not_known_is_said_and_first_where_it_is_most(world_files, tmp_path):
@@ -220,11 +243,12 @@ def test_what_is_not_known_is_said_and_first_where_it_is_most(world_files, tmp_p
     assert "For most cases it is not known: 3 of 3 are undecided" in first.partition("No case is known to be slower")[0]
 
 
-def test_the_first_chart_is_of_calls_in_a_row(tmp_path):
-    """Also where calls that are waited for were timed at a size nearer to the usual one."""
+def test_the_first_chart_is_of_calls_in_a_row_and_with_grad(world_files, tmp_path):
+    """As the answers above it are, where that was timed. Calls that are waited for may be of a size nearer to the usual one."""
     cases = {f"copies.Throughput.time_copy {name} 128 cuda": world.times(8.0, 8.1) for name in ("detach_clone", "tensor")}
     cases |= {f"copies.Latency.time_copy {name} {2**14} cuda": world.times(9.0, 9.1) for name in ("detach_clone", "tensor")}
     launch_files.write(tmp_path, cases, **world.CARD)
+    assert "requires grad" in read(world_files["index.html"]).by_id("cpu").first("figcaption").text
     files = world.files_of(tmp_path)
     assert "2⁷ elements (called in a row)" in read(files["index.html"]).by_id("cuda").first("figcaption").text
     drawn = [each for each in read(files["history.html"]).all("details") if "data-first" in each.attributes]
