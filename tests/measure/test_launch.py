@@ -481,7 +481,7 @@ def each_descriptor(act):
             pass
 
 class Harms:
-    number, timeout = 1, 1
+    number, timeout = 1, 3  # a busy machine may take a second for a case
     params = [
         "ends between turns", "reads", "answers late", "writes", "prints", "answers itself", "answers on", "answers in form",
         "answers in another form", "closes descriptors", "sets descriptors non-blocking", "replaces functions", "quotes a full disk",
@@ -558,7 +558,7 @@ class Hangs:
 """
 FAILED = {
     "ends between turns": "ended with exit code 3",
-    "answers late": "took more than 1 s",
+    "answers late": "took more than 3 s",
     "closes descriptors": r"ended with exit code 0|ended by signal|OSError",
     "quotes a full disk": r"RuntimeError: as in \[Errno 28\] No space left on device",
     "quotes a disk that is read-only": r"OSError: \[Errno 30\] Read-only file system",
