@@ -9,7 +9,7 @@ than the usual form, takes its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import exp, log
 from statistics import fmean, median
@@ -248,7 +248,11 @@ def table(evidence: Evidence, request: CopyRequest) -> Table:
         return Table(request, request, (*sorted(rows.values(), key=lambda row: row.method != form),), (), why, (), evidence)
     nearest = min(times[form], key=lambda each: _distance(each, request))
     sizes = sorted((each for each in times[form] if each.tensor == nearest.tensor), key=lambda each: each.numel)
-    columns = _columns(rows, form, sizes, has_baseline=request.own)
+    measured = replace(request, dtype=nearest.dtype, layout=nearest.layout, requires_grad=nearest.requires_grad)
+    # the methods among which one is slower: those for the tensor that was timed, so that two requests say the same of one measurement
+    timed = measured if nearest.requires_grad else replace(measured, keeps_graph=None)
+    family = rows.keys() | {name for name, row in evidence.methods.items() if matches(row, timed)}
+    columns = _columns(rows, family, form, sizes, has_baseline=request.own)
     most = max(rows, key=lambda name: (sum(column.recommended == name for column in columns), name == form))
 
     def order(row: MatchingMethod) -> tuple[bool, bool, float]:
@@ -257,7 +261,6 @@ def table(evidence: Evidence, request: CopyRequest) -> Table:
         logs = [log(cells[row.method].seconds / min(cell.seconds for cell in cells.values())) for cells in having]
         return row.method != most, not logs, fmean(logs or [0])
 
-    measured = replace(request, dtype=nearest.dtype, layout=nearest.layout, requires_grad=nearest.requires_grad)
     ordered = (*sorted(rows.values(), key=order),)
     return Table(request, measured, ordered, columns, "", (*_notes(request, measured, ordered, columns),), evidence)
 
@@ -268,15 +271,20 @@ def _distance(timed: Timed, request: CopyRequest) -> tuple[Any, ...]:
     return timed.layout != request.layout, nbytes, timed.dtype != request.dtype, timed.requires_grad != request.requires_grad
 
 
-def _columns(rows: Rows, form: str, sizes: Sequence[Timed], *, has_baseline: bool) -> tuple[SizeColumn, ...]:
+def _columns(rows: Rows, family: Collection[str], form: str, sizes: Sequence[Timed], *, has_baseline: bool) -> tuple[SizeColumn, ...]:
     """Return the columns of the sizes of a tensor.
 
+    family : the methods among which one is called slower or faster
     form : the usual form, or what stands for it
     has_baseline : whether memcpy does the same work
     """
-    launches = {each.numel: {name: each.launches[name] for name in rows if name in each.launches} for each in sizes}
+    launches = {each.numel: {name: of for name, of in each.launches.items() if name in family} for each in sizes}
+
+    def compared_with(first: str, numel: int) -> dict[str, Ratio]:
+        return {name: ratio for name, ratio in methods.ratios(launches[numel], first).items() if name in rows}
+
     enough = [each for each in sizes if any(sum(map(bool, seconds)) >= FEWEST for seconds in launches[each.numel].values())]
-    against = {each.numel: methods.ratios(launches[each.numel], form) for each in enough}
+    against = {each.numel: compared_with(form, each.numel) for each in enough}
     recommended = {each.numel: _recommended(rows, form, each, sizes, against[each.numel]) for each in enough}
     tempting = _tempting(rows, against)
     columns = []
@@ -285,7 +293,7 @@ def _columns(rows: Rows, form: str, sizes: Sequence[Timed], *, has_baseline: boo
         able = [near for near, name in recommended.items() if name in times or name == form]
         nearest = min(able, key=lambda near: abs(log(near / each.numel)), default=0)
         first = recommended.get(numel) or recommended.get(nearest, form)
-        of_first = against[numel] if first == form and numel in against else methods.ratios(launches[numel], first)
+        of_first = against[numel] if first == form and numel in against else compared_with(first, numel)
         if numel not in recommended:
             where = f"at {elements(count(nearest))}" if nearest else "the usual form"
             why = f"Not enough measurements at this size. Recommended as {where}."

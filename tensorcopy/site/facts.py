@@ -374,7 +374,7 @@ def tally(history: ShownHistory, comparison: Comparison) -> dict[str, Any]:
         "address": pair_address(before, after),
         "launches": extent(number for change in changes.values() if change.interval for number in change.launches),
         "few": sum(change.reason is Reason.TOO_FEW_LAUNCHES for change in changes.values()),
-        "noticed": size_range([1 + share for _, share in seen]),
+        "noticed": size_range([1 + share for size, share in seen if size]),
         "seen": [(slowdown(share), f"{size} elements" if size else "without a size") for size, share in seen],
     }
 

@@ -22,6 +22,7 @@ from tests.site import world
 from tests.site.reading import Element, files_in, is_time, read, says
 from tests.site.reading import table as rows_of
 
+CUDA = {"detach_clone": 1.0, "clone_detach": 1.1, "tensor": 1.3, "clone": 1.05}
 CHANGED = (Word.SLOWER, Word.FASTER)
 SMALL, LARGE = 2**7, 2**17  # elements, beside an answer
 
@@ -289,14 +290,14 @@ def test_what_keeps_the_graph_has_a_row_among_the_tensors_timed_or_not(world_fil
 def test_a_smaller_time_beside_the_recommended_one_is_explained(world_files):
     first = read(world_files["index.html"])
     assert "Faster than the recommended method, but doing something else (see “all methods”): x.clone()" in first.by_id("cpu").text
-    assert "they cannot be told apart from it" not in first.by_id("cuda").text
+    assert "they are as fast or cannot be told apart from it" not in first.by_id("cuda").text
     notes = {str(each.attributes.get("data-part")): each.text for each in first.by_id("cpu").all("div")}  # each below its own table
     assert ["Faster than the recommended" in notes[name] for name in ("requires grad", "no grad")] == [False, True]
 
 
 LAUNCHES = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5]  # µs of six launches
 SMALLER = {  # by what a method with a smaller time is to the recommended one: the launches' microseconds of it, and what both pages say
-    "cannot be told apart": ([1.5, 0.6, 1.4, 0.7, 1.3, 0.8], ("they cannot be told apart from it: torch.tensor(x).",) * 2),
+    "cannot be told apart": ([1.5, 0.6, 1.4, 0.7, 1.3, 0.8], ("they are as fast or cannot be told apart from it: torch.tensor(x).",) * 2),
     "too few launches": ([0.9, 1.0, None, None, None, None], ("a size with too few launches to tell: torch.tensor(x).", "")),
     "slower": (
         [1.11, 1.221, 1.332, None, None, None],
@@ -396,6 +397,18 @@ def test_what_methods_do_is_told_as_observed(tmp_path):
     assert changed.count("torch.tensor(x)") >= 2
     assert "x.detach().clone(), x requires" not in changed
     assert "2.14.1" in read(files["methods/cpu/tensor.html"]).text
+
+
+def test_two_requests_say_the_same_of_one_measurement(tmp_path):
+    """Times without grad stand in the table of an x that requires grad, too; x.clone() is in one of the two tables only."""
+    times = {f"copies.Throughput.time_copy {name} 128 cuda": world.times(time, time) for name, time in CUDA.items()}
+    launch_files.write(tmp_path, times, launches=4, noise=0.05, **world.CARD)
+    launch_files.write_counts(tmp_path, "2.15.0", {}, methods=world.methods("cuda"), **world.CARD)
+    asked = recommend.common_request("tensor", "cuda")
+    of_device = tables(world.site_of(tmp_path), "cuda")
+    with_grad, plain = (of_device[each].columns[0].cells for each in (asked, replace(asked, keeps_graph=None, requires_grad=False)))
+    assert plain.keys() - with_grad.keys() == {"clone"}
+    assert {name: cell.against for name, cell in with_grad.items()} == {name: plain[name].against for name in with_grad}
 
 
 def test_what_few_launches_cannot_tell_is_the_middle_factor(tmp_path):

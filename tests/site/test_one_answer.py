@@ -472,7 +472,7 @@ def of_open_method(history, device, since, judges, row) -> Iterator[str]:
     expected = {worst.of_case.releases[step.index]: step for step in later or filter(None, [worst.slowdown])}
     text = row["slowdowns that remain"].text
     shown = dict(re.findall(r"(\+[\d.]+ %) with ([\d.]+);", text))
-    crept = f"crept up since {worst.standing.best_release}," in text
+    crept = f"crept up since {worst.standing.best_release}:" in text
     if sorted(shown.values()) != sorted(expected) or crept != (not expected):
         yield text
     yield from (text for size, release in shown.items() if not is_change(size, [expected[release].ratio]))
