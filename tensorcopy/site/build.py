@@ -37,10 +37,9 @@ OWN = "TENSORCOPY_OWN_HISTORY"  # the variable in which `dashboard` names the hi
 FEED, BADGE = "slowdowns.xml", "regressions.svg"
 CSV = ("torch", "value", "unit", "ratio", "low", "high", "verdict", "meaning", "detectable", "instructions", "launches", "failure")
 LETTER = 6.6  # width of a letter of the badge
-Problems = Sequence[TensorcopyError]
 
 
-def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Problems, Problems]:
+def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Sequence[TensorcopyError], Sequence[TensorcopyError]]:
     """Write every page; return the problems of results that could not be read, and warnings.
 
     A warning is about a folder without a launch, or a row of tensorcopy.toml that matches no case.
@@ -54,7 +53,7 @@ def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Prob
             gc.enable()
 
 
-def _published(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Problems, Problems]:
+def _published(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Sequence[TensorcopyError], Sequence[TensorcopyError]]:
     loaded = reader.load_results(results_dir, campaign)
     problems = unreadable(loaded)
     source, root = web_addresses(os.environ)
