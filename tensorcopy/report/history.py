@@ -118,7 +118,7 @@ def of_open(by_case: Mapping[Case, CaseHistory], selected: Sequence[Case], devic
     hidden = OF_METHODS if everything else OF_CASES
     of_many = "" if everything else " Of a method's cases, the largest last slowdown and the largest in all; --all has each case."
     notes = [f"In all: torch {newest} against the fastest release.{of_many}"] if cases else unseen([*every.values()])
-    notes += ["Crept up: in steps too small to date."] * any(row.slowed_most.step is None for row in cases)
+    notes += ["Crept up: no single slowdown remains."] * any(row.slowed_most.step is None for row in cases)
     return Report(
         heading=open_heading(cases, [*every.values()], newest, place, back[0]),
         lines=[f"On {place} ({details}."],
