@@ -71,7 +71,7 @@ def numel(text: str) -> int:
     base, power, exponent = text.replace("^", "**").partition("**")
     try:
         number = int(base) ** int(exponent) if power and int(exponent) < 64 else float(text)
-    except (ValueError, OverflowError):
+    except (ValueError, ArithmeticError):
         number = 0
     if not (text.isascii() and 1 <= number <= MOST_ELEMENTS and number == int(number)):
         raise argparse.ArgumentTypeError(f"got {text[:40]!r}; allowed: a whole number from 1 to 2**62, such as 16384, 2**14 or 1e6")

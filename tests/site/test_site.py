@@ -128,6 +128,17 @@ def test_the_first_page_has_a_method_once_among_those_that_are_slower(tmp_path):
     assert "more, with reasons" not in part
 
 
+def test_a_case_that_crept_up_did_so_since_its_fastest_release(tmp_path, monkeypatch, capsys):
+    """In the terminal as on the page."""
+    times = world.times(1.03, 1.0, 1.015, 1.03, 1.045)
+    launch_files.write(tmp_path / "results", {f"{world.COPY} tensor 128": times}, noise=0.001)
+    monkeypatch.chdir(tmp_path)
+    assert main(["history", "--open"]) == 0
+    assert "Crept up: no single slowdown remains." in capsys.readouterr().out
+    text = read(world.files_of(tmp_path / "results")["regressions.html"]).text
+    assert "crept up since 2.12.1: no single slowdown remains" in text
+
+
 def test_the_first_page_has_the_sizes_of_slowdowns_that_would_be_noticed(world_site, world_files):
     """From the smallest to the largest of those that the comparison has by size of x."""
     seen = [share for share, _ in world_site.answering["cpu"].tallies["cpu", "2.14.1", "2.15.0"]["seen"]]
