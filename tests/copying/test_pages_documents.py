@@ -74,6 +74,7 @@ def test_where_no_repository_is_known_a_link_to_its_files_is_text():
     linked = {link.text for link in page.all("a") if link.attributes.get("href") and link not in page.first("nav.contents").all("a")}
     assert linked == {"the index", "below", "the answer", "a host"}
     assert "a file" in page.text
+    assert "git clone file:///path/of/your/clone" in page.text
 
 
 def test_html_in_a_document_stays_text():

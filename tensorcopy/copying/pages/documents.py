@@ -24,6 +24,7 @@ from tensorcopy.site.facts import Site
 from tensorcopy.site.views import Page
 
 UNKNOWN = "https://github.com/-owner-/tensorcopy"  # the repository, in documents
+CLONE = "file:///path/of/your/clone"  # what stands for it where it is unknown
 DESCRIPTIONS = {  # of the documents that are pages: what readers of results look up
     "index": "Every document about tensorcopy: what a copy shares, how it is measured, how to read a page, what the words mean.",
     "guide": "detach(), clone(), cpu(), numpy(): what a copy of a PyTorch tensor shares, where gradients go, which one to use when.",
@@ -45,7 +46,7 @@ def pages(site: Site) -> Iterator[Page]:
     parser = MarkdownIt("js-default", {"highlight": _highlighted}).enable("table").use(anchors_plugin, max_level=3)
     parser.add_render_rule("image", lambda renderer, tokens, index, options, environment: _drawing(tokens[index], drawings, site.docs))
     texts = {name: re.sub(r"^<!--.*?-->$", "", text, flags=re.MULTILINE) for name, text in site.docs.items() if not name.endswith(".svg")}
-    parsed = {name: parser.parse(text.replace(UNKNOWN, site.source or UNKNOWN)) for name, text in texts.items()}
+    parsed = {name: parser.parse(text.replace(UNKNOWN, site.source or CLONE)) for name, text in texts.items()}
     anchors = {name: {str(token.attrs["id"]) for token in tokens if "id" in token.attrs} for name, tokens in parsed.items()}
     for name, tokens in parsed.items():
         _resolve(tokens, partial(_link, name, site.source, anchors))
