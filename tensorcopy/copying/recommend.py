@@ -320,29 +320,23 @@ def _recommended(rows: Rows, form: str, timed: Timed, sizes: Sequence[Timed], ag
 
 
 def _tempting(rows: Rows, against: Mapping[int, Mapping[str, Ratio]]) -> dict[str, list[int]]:
-    """Return the methods that are faster than the recommended one, and have caveats that it has not, with the sizes at which they are.
-
-    Or may be faster: at two sizes or more they took less by what matters, and could not be told apart.
-    """
-    tempting = {}
-    for name in (name for name, row in rows.items() if row.more):
-        ratios = {numel: of_size[name] for numel, of_size in against.items() if name in of_size}
-        faster = [numel for numel, each in ratios.items() if each.word is Word.FASTER and each.ratio * FASTER <= 1]
-        perhaps = [numel for numel, each in ratios.items() if each.word is Word.NOT_TOLD_APART and each.ratio * AS_FAST_WITHIN <= 1]
-        if faster or len(perhaps) > 1:
-            tempting[name] = faster or perhaps
+    """Return the methods that are faster than the recommended one, and have caveats that it has not, with the sizes at which they are."""
+    tempting = dict[str, list[int]]()
+    for numel, of_size in against.items():
+        for name, each in of_size.items():
+            if rows[name].more and each.word is Word.FASTER and each.ratio * FASTER <= 1:
+                tempting.setdefault(name, []).append(numel)
     return tempting
 
 
 def _why_usual(against: Mapping[str, Ratio], tempting: Sequence[MatchingMethod]) -> str:
-    """Return why the usual form is recommended at a size; tempting : the methods that are, or may be, faster there."""
+    """Return why the usual form is recommended at a size; tempting : the methods that are faster there."""
     words = [each.word for each in against.values() if each.word is not Word.TOO_FEW_LAUNCHES]
     if not words:
         return "The usual form." if against else "The only matching method that was timed."
     if tempting:
-        row = min(tempting, key=lambda row: (against[row.method].word is not Word.FASTER, against[row.method].ratio))
-        verb, times = "is" if against[row.method].word is Word.FASTER else "may be", two_digits(1 / against[row.method].ratio)
-        return f"`{row.code}` {verb} {times} × as fast, but {row.more[0]}. This form is safe everywhere."
+        row = min(tempting, key=lambda row: against[row.method].ratio)
+        return f"`{row.code}` is {two_digits(1 / against[row.method].ratio)} × as fast, but {row.more[0]}. This form is safe everywhere."
     if unknown := words.count(Word.NOT_TOLD_APART):
         some, none = f"Some of the {len(words)} other methods cannot", f"None of {len(words)} other methods can"
         others = some if unknown < len(words) else none if unknown > 1 else "The other method cannot"
@@ -356,11 +350,11 @@ def _notes(request: CopyRequest, measured: CopyRequest, ordered: Sequence[Matchi
     first = [column for column in columns if column.recommended == ordered[0].method]
     ratios = {column.numel: {name: cell.against for name, cell in column.cells.items() if cell.against} for column in first}
     tempting = _tempting(rows, ratios)
-    if each := [(ratios[numel][name], rows[name]) for name, numels in tempting.items() for numel in numels]:
-        best, row = min(each, key=lambda pair: (pair[0].word is not Word.FASTER, pair[0].ratio))
-        largest, verb = max(tempting[row.method]), "is" if best.word is Word.FASTER else "may be"
+    if each := [(ratios[numel][name].ratio, name) for name, numels in tempting.items() for numel in numels]:
+        ratio, name = min(each)
+        largest = max(tempting[name])
         to = f" up to {elements(count(largest))}" if largest < columns[-1].numel else ""
-        yield f"`{row.code}` {verb} up to {two_digits(1 / best.ratio)} × as fast{to}, but {row.more[0]}."
+        yield f"`{rows[name].code}` is up to {two_digits(1 / ratio)} × as fast{to}, but {rows[name].more[0]}."
     if (measured.dtype, measured.layout) != (request.dtype, request.layout):
         yield f"Timed with {measured.dtype}, {measured.layout} only."
     if measured.requires_grad is not request.requires_grad:
@@ -369,7 +363,9 @@ def _notes(request: CopyRequest, measured: CopyRequest, ordered: Sequence[Matchi
         yield f"{', '.join(untimed)} {'was' if len(untimed) == 1 else 'were'} not timed here."
     if unknown := [each for against in ratios.values() for each in against.values() if each.word is Word.NOT_TOLD_APART]:
         launches, seen = extent(each.launches for each in unknown), two_digits(median(each.seen for each in unknown if each.seen))
-        yield f"Half of those not told apart would be called slower 9 times in 10 if they took {seen} × as long ({launches} launches)."
+        alike = f"not told apart from `{ordered[0].code}`"
+        which = f"Half of the {len(unknown)} methods × sizes {alike}" if len(unknown) > 1 else f"The one {alike}"
+        yield f"{which} would be called slower 9 times in 10 at {seen} × its time ({launches} launches)."
 
 
 @dataclass(frozen=True)

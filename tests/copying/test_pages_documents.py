@@ -170,7 +170,7 @@ def test_every_translation_is_used(world_folder, tmp_path, used):
     folder = shutil.copytree(world_folder, tmp_path / "world")
     launch_files.write(folder, {f"{world.GRAD} detach_clone {world.SMALL} True": {"2.15.0": 3.0}}, machine="vm")
     launch_files.write_counts(folder, "2.15.0", {}, methods=world.methods("cpu"), machine="vm")
-    few = {f"{world.COPY} {method} 128": world.times(2.0, 2.0) for method in ("detach_clone", "tensor")}
+    few = {f"{world.COPY} {method} 128": world.times(2.0, 2.0) for method in ("detach_clone", "tensor", "clone_detach")}
     launch_files.write(tmp_path / "few", few, launches=3, noise=0.3)
     slower = {
         f"{world.COPY} {method} 16": world.times(1.0, 1.2, 1.2, 1.2) for method in world.CODES if "numpy" not in method and method != "cpu"

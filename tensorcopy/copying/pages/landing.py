@@ -11,7 +11,7 @@ from tensorcopy.copying.pages import choose
 from tensorcopy.copying.pages.choose import Tables
 from tensorcopy.copying.recommend import Evidence, Table
 from tensorcopy.judge.methods import AS_FAST_WITHIN, Word
-from tensorcopy.numbers import count, duration, extent, two_digits
+from tensorcopy.numbers import count, duration, two_digits
 from tensorcopy.numbers import size as bytes_text
 from tensorcopy.site import facts, views
 from tensorcopy.site.facts import Case, ShownHistory, Site
@@ -127,11 +127,11 @@ def _compared(table: Table, plain: Table, method: str) -> Values:
 
 
 def _cannot(tables: Iterable[Table]) -> Values:
-    """Return the factor that half of the methods that are not told apart would have shown, "" where it is less than 1.2; and launches."""
+    """Return how many methods × sizes are not told apart, and the factor that half of them would have shown, "" where it is below 1.2."""
     cells = [cell.against for table in tables for column in table.columns for cell in column.cells.values()]
     ratios = [against for against in cells if against and against.word is Word.NOT_TOLD_APART]
     middle = median([each.seen for each in ratios if each.seen] or [1.0])
-    return {"launches": extent(each.launches for each in ratios), "cannot": two_digits(middle) if middle >= 1.2 else ""}
+    return {"unknown": len(ratios), "cannot": two_digits(middle) if len(ratios) > 1 and middle >= 1.2 else ""}
 
 
 def _times(history: ShownHistory, device: str, grad: bool, tables: Sequence[Table], kept: Table | None) -> list[facts.Grid]:
