@@ -13,10 +13,9 @@ pytestmark = pytest.mark.slow
 CASE = "methods/cpu/detach_clone.html"
 PAIR = "compare/2.14.1..2.15.0.html"
 METHOD_ON_CUDA = "methods/cuda/detach_clone.html"
-DOCUMENTS = ("docs/guide.html", "docs/guide.ja.html", "docs/measurement.html")
 KINDS = [  # a page of each template but 404.html, whose links begin at the site's root
     *("index.html", "ja/index.html", "choose.html", "methods/index.html", "history.html", "regressions.html", "compare/index.html"),
-    *(PAIR, CASE, METHOD_ON_CUDA, "data.html", *DOCUMENTS),
+    *(PAIR, CASE, METHOD_ON_CUDA, "data.html", "docs/guide.html", "docs/guide.ja.html", "docs/measurement.html"),
 ]
 DESK, PHONE = (1280, 800), (360, 800)
 OPEN_ALL = "document.querySelectorAll('details').forEach((each) => (each.open = true))"
@@ -175,15 +174,21 @@ def test_a_chart_answers_to_the_pointer_and_its_key(offline, published_site):
     assert page.url.endswith(PAIR)
 
 
-def test_a_chart_on_a_phone_begins_with_the_newest_release_and_keeps_its_axis(offline, published_site):
-    page = offline(published_site / "index.html", *PHONE)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_chart_on_a_phone_begins_with_the_newest_release_and_keeps_its_axis(offline, published_site, scheme):
+    """A shadow beside the axis tells that there are earlier ones: there is none at their end."""
+    page = offline(published_site / "index.html", *PHONE, scheme=scheme)
     scrolled, axis = page.locator(".scroll:has(.chart):visible"), page.locator(".axis:visible")
+    scrolled.scroll_into_view_if_needed()
     newest, place = page.locator("text.x:visible").last.bounding_box(), axis.bounding_box()
     assert newest["x"] + newest["width"] <= PHONE[0]
-    scrolled.evaluate("(each) => each.scrollBy(-150, 0)")
-    assert scrolled.evaluate("(each) => each.scrollLeft") == -150
-    assert axis.bounding_box() == place
     assert 0 <= place["x"] < PHONE[0] / 5
+    page.locator(".chart:visible").evaluate("(each) => (each.style.visibility = 'hidden')")
+    edge = {"x": place["x"] + place["width"], "y": place["y"] + place["height"] / 2, "width": 8, "height": 8}
+    for by, is_end in ((0, False), (-150, False), (-999, True)):
+        scrolled.evaluate("(each, by) => each.scrollBy(by, 0)", by)
+        assert axis.bounding_box() == place
+        assert (page.screenshot(clip=edge) == page.screenshot(clip={**edge, "x": 4})) == is_end
 
 
 def test_code_is_copied_and_a_link_opens_its_fold(offline, published_site):
