@@ -183,14 +183,19 @@ class ShownHistory:
         lasting = [step for step in self.cases[of.case].steps if step.index > since and step.rises and not self.meaning(of.case, step)]
         return lasting[::-1] or ([of.step] if of.step else [])
 
-    def instructions_text(self, case: Case, step: Step) -> str:
-        """Return how the instructions of a case changed with its time: "+2.4 % instructions", or the same with what that tells."""
-        of_case = self.cases[case]
-        ends = of_case.releases[of_case.before(step.index)], of_case.releases[step.index]
-        text = instructions_text(of_case.count_ratio(*ends))
-        if text == SAME:
-            return f"{SAME}: {'probably the layout of the binary' if abs(step.ratio - 1) <= MOST_BACK else 'cause unknown'}"
-        return f"instructions {text}" if text == NOT_COUNTED else text
+    def explained(self, case: Case, step: Step) -> tuple[str, Cause | None]:
+        """Return how the instructions of a case changed with its time, and the functions behind that for the smallest tensor, if known."""
+        of_case, order = self.cases[case], self.releases.index
+        before, after = of_case.releases[of_case.before(step.index)], of_case.releases[step.index]
+        ratio = of_case.count_ratio(before, after)
+        if ratio and case_history.are_same(ratio):
+            return f"{SAME}: {'probably the layout of the binary' if abs(step.ratio - 1) <= MOST_BACK else 'cause unknown'}", None
+        text = instructions_text(ratio) if ratio else f"instructions {NOT_COUNTED}"
+        causes = self.causes.get(subject(case), []) if case.device == "cpu" and case.spec.timed else []
+        covering = (each for each in causes if order(each.before.version) < order(after) <= order(each.after.version))
+        if cause := next(covering, None):
+            return text, cause if cause.difference.changed else None
+        return f"{text}; not profiled", None
 
     @cached_property
     def compared(self) -> dict[Pair, Comparison]:
@@ -224,12 +229,6 @@ class ShownHistory:
                 cause = Cause(before, after, name, function_changes.between(first.of(name), second.of(name)))
                 found.setdefault(method, []).insert(0, cause)
         return found
-
-    def cause(self, case: Case, release: str) -> Cause | None:
-        """Return the difference of a method's functions that covers a release; None where it was not profiled."""
-        causes = self.causes.get(subject(case), []) if case.device == "cpu" and case.spec.timed else []
-        order = self.releases.index
-        return next((each for each in causes if order(each.before.version) < order(release) <= order(each.after.version)), None)
 
     def shares(self, method: str) -> tuple[str, str, list[tuple[str, float]]] | None:
         """Return where the instructions of a method's smallest tensor go: its case, the newest profiled release, and each part's number."""
