@@ -28,7 +28,7 @@ TITLES = {
     OpenSince.RECENT: f"with the last {LAST} releases",
     OpenSince.OLDER: "older",
 }
-CREPT = "crept up"
+CREPT = "no single slowdown"
 
 
 def step_size(history: CaseHistory, step: Step) -> str:
@@ -53,7 +53,7 @@ def known(row: OpenMethod) -> str:
 
 
 def since_document(of: Standing) -> dict[str, object] | None:
-    """Return the slowdown since which a case is open as a document; None where it crept."""
+    """Return the slowdown since which a case is open as a document; None where no single one remains."""
     if of.step is None:
         return None
     return {"release": of.release, "against": of.history.releases[of.history.before(of.step.index)], "ratio": of.step.ratio}
@@ -82,7 +82,7 @@ OF_METHODS, OF_CASES = ("cases", "last slowdown"), ("time then", "time now")  # 
 
 
 def slowed_by(of: Standing) -> str:
-    """Return the size of the last slowdown of an open case: "4.1 %"; "" where it crept up."""
+    """Return the size of the last slowdown of an open case: "4.1 %"; "" where no single one remains."""
     return step_size(of.history, of.step)[1:] + beside(of.step) if of.step else ""
 
 
@@ -118,7 +118,7 @@ def of_open(by_case: Mapping[Case, CaseHistory], selected: Sequence[Case], devic
     hidden = OF_METHODS if everything else OF_CASES
     of_many = "" if everything else " Of a method's cases, the largest last slowdown and the largest in all; --all has each case."
     notes = [f"In all: torch {newest} against the fastest release.{of_many}"] if cases else unseen([*every.values()])
-    notes += ["Crept up: no single slowdown remains."] * any(row.slowed_most.step is None for row in cases)
+    notes += [f"{CREPT.capitalize()}: smaller changes add up."] * any(row.slowed_most.step is None for row in cases)
     return Report(
         heading=open_heading(cases, [*every.values()], newest, place, back[0]),
         lines=[f"On {place} ({details}."],

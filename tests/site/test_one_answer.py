@@ -443,7 +443,7 @@ def of_open_cases(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
             if row["release"].text != standing.best_release or not is_time(row["time then"].text, standing.times[0]):
                 yield f"{address} was {row['time then'].text}"
             step = judges[address].slowdown
-            since = standing.history.releases[step.index] if step else "crept up"
+            since = standing.history.releases[step.index] if step else "no single slowdown"
             if not is_time(row["time now"].text, standing.times[1]) or row["last slowdown"].text != since:
                 yield f"{address} is {row['time now'].text} since {row['last slowdown'].text}"
         by_since = {since: {facts.subject(judge.case) for judge in expected.values() if judge.since is since} for since in OpenSince}
@@ -472,7 +472,7 @@ def of_open_method(history, device, since, judges, row) -> Iterator[str]:
     expected = {worst.of_case.releases[step.index]: step for step in later or filter(None, [worst.slowdown])}
     text = row["slowdowns that remain"].text
     shown = dict(re.findall(r"(\+[\d.]+ %) with ([\d.]+);", text))
-    crept = f"crept up since {worst.standing.best_release}:" in text
+    crept = f"no single slowdown since {worst.standing.best_release} remains:" in text
     if sorted(shown.values()) != sorted(expected) or crept != (not expected):
         yield text
     yield from (text for size, release in shown.items() if not is_change(size, [expected[release].ratio]))
