@@ -226,7 +226,7 @@ class ShownHistory:
         found: dict[str, list[Cause]] = {}
         for (before, first), (after, second) in pairwise(self.profiled):
             for method, name in function_profiles.smallest(first.cases.keys() & second.cases.keys()).items():
-                cause = Cause(before, after, name, function_changes.between(first.of(name), second.of(name)))
+                cause = Cause(before, after, method, name, function_changes.between(first.of(name), second.of(name)))
                 found.setdefault(method, []).insert(0, cause)
         return found
 
@@ -244,13 +244,9 @@ class Cause(NamedTuple):
 
     before: Result
     after: Result
+    method: str
     case: str
     difference: ProfileDifference
-
-    @property
-    def method(self) -> str:
-        """The method of its case."""
-        return self.case.split()[0]
 
     @property
     def anchor(self) -> str:
@@ -455,6 +451,12 @@ def heading(case: Case) -> str:
     return case.spec.title if case.spec.shipped and case.spec.title else case.spec.label
 
 
+def numel(case: Case) -> int:
+    """Return the number of elements of a case's tensor; 0 without one."""
+    value = dict(case.parameters).get("numel", "")
+    return int(value) if value.isdecimal() else 0
+
+
 def waiting(case: Case) -> str:
     """Return when a device is waited for, of a case that a suite times after each call and another one after many."""
     spec = case.spec
@@ -483,7 +485,7 @@ def charted(history: ShownHistory, device: str) -> dict[tuple[str, str], list[Ca
     """Return the cases that are drawn together, by group and size: those of a suite that differ in the method alone."""
     found: dict[tuple[str, str], list[Case]] = {}
     shown = [case for case in history.cases if case.spec.timed and case.device == device and len(history.cases[case].releases) > 1]
-    for case in sorted(shown, key=lambda case: (_order(case), int(dict(case.parameters).get("numel", 0)) if case.spec.shipped else 0)):
+    for case in sorted(shown, key=lambda case: (_order(case), numel(case) if case.spec.shipped else 0)):
         spec, values = case.spec, dict(case.parameters)
         if spec.rank < 2 or device != "cpu" or not spec.shipped:
             size = named("numel", values["numel"]) if "numel" in values else ""

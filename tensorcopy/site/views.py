@@ -101,9 +101,8 @@ def _first_drawn(groups: Collection[Sequence[Case]]) -> Sequence[Case]:
     return min(headline or groups, key=lambda of: ("requires_grad" not in dict(of[0].parameters), _from_middle(of)), default=[])
 
 
-def _from_middle(cases: Sequence[Case]) -> float:
-    numel = dict(cases[0].parameters).get("numel", "")
-    return abs(int(numel).bit_length() - NUMEL.bit_length()) if numel.isdecimal() else 0.0
+def _from_middle(cases: Sequence[Case]) -> int:
+    return abs(facts.numel(cases[0]).bit_length() - NUMEL.bit_length())
 
 
 # charts and tables of times
@@ -196,8 +195,8 @@ def _history(site: Site, history: ShownHistory, device: str) -> Values:
 def _subject(history: ShownHistory, subject: str, device: str) -> Page:
     """Return the page of a method or suite: its cases, the instructions of its smallest tensor, and what changed them."""
     own = {case: of_case for case, of_case in history.cases.items() if facts.subject(case) == subject and case.device == device}
-    cases = sorted((case for case in own if case in history.shown), key=lambda case: case.spec.rank)
-    main = min((case for case in cases if case.spec.rank == 0), key=lambda case: _from_middle([case]), default=cases[0])
+    cases = sorted((case for case in own if case in history.shown), key=lambda case: (case.spec.rank, case.spec.label, facts.numel(case)))
+    main = min((case for case in cases if case.spec.rank == cases[0].spec.rank), key=lambda case: _from_middle([case]))
     counts = {case: of for case, of in own.items() if case not in history.shown and case.spec.metric != "instructions"}
     is_first = device in history.answers_for
     code, place = history.code(cases[0]), f"{device.upper()}{'' if is_first else f' ({history.name})'}"

@@ -24,7 +24,6 @@ from tests.site.reading import table as rows_of
 
 CUDA = {"detach_clone": 1.0, "clone_detach": 1.1, "tensor": 1.3, "clone": 1.05}
 CHANGED = (Word.SLOWER, Word.FASTER)
-SMALL, LARGE = 2**7, 2**17  # elements, beside an answer
 
 
 def tables(site: facts.Site, device: str) -> dict[CopyRequest, Table]:
@@ -109,9 +108,8 @@ def of_first_page(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
                 yield f"{device}: {text}"
         if len(rows) != len(of):
             yield f"{device}: {len(rows)} answers"
-        sections = {
-            each.first("h2").attributes["id"]: str(each.attributes["data-part"]) for each in read(files["choose.html"]).all("section")
-        }
+        chooser = read(files["choose.html"]).all("section")
+        sections = {each.first("h2").attributes["id"]: str(each.attributes["data-part"]) for each in chooser}
         for row, answered in zip(rows, of.values()):
             yield from (f"{device}: {fault}" for fault in of_answer(answered, row))
             address, _, anchor = str(row.all("a")[-1].attributes["href"]).partition("#")
@@ -128,9 +126,8 @@ def of_first_page(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
         cells = [each for each in block.all("table.grid td") if each.all("a")]
         shown = {(case["method"], case["numel"]) for each in cells if (case := by_address[each.href])}
         recommended = {(column.recommended, str(column.numel)) for of in of_device.values() for column in of.columns if of.request.own}
-        of_usual = {
-            each for each in recommended if any(each[0] == of[request].rows[0].method for request in of if request.keeps_graph is not True)
-        }
+        usual = {of[request].rows[0].method for request in of if request.keeps_graph is not True}
+        of_usual = {each for each in recommended if each[0] in usual}
         yield from (f"{device}: {each} is in no table" for each in of_usual - shown)
         for cell in cells:
             values = {"requires_grad": "False", **dict(by_address[cell.href].parameters)}
@@ -150,7 +147,7 @@ def of_answer(table: Table, row: Element) -> Iterator[str]:
         marks |= {"in the graph": seen["keeps_graph"], "out of the graph": not seen["keeps_graph"]}
     yield from (f"{table.code}: {mark}" for mark, holds in marks.items() if any(mark in each.text for each in row.all("span.ok")) != holds)
     by_size = {column.numel: column.cells for column in table.columns}
-    nearest = [min(by_size, key=lambda each: abs(log(each / numel))) for numel in (SMALL, LARGE) if by_size]
+    nearest = [min(by_size, key=lambda each: abs(log(each / numel))) for numel in (world.SMALL, world.LARGE) if by_size]
     columns = [numel for numel in dict.fromkeys(nearest) if method in by_size[numel]]
     costs = [each.text for each in row.all("b")][: len(columns)]
     if not all(is_time(cost, by_size[numel][method].seconds) for numel, cost in zip(columns, costs)) or len(costs) != len(columns):
@@ -188,14 +185,13 @@ def of_method_pages(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
         for method in [each for each in site.methods if facts.subject_address(each, device) in files]:
             items = [item.text for item in read(files[facts.subject_address(method, device)]).all("li")]
             for request, of in tables(site, device).items():
-                if of.timed != request or not any(method in column.cells for column in of.columns):
+                having = [column for column in of.columns if method in column.cells]
+                if of.timed != request or not having:
                     continue
                 made = f"A{'n ndarray' if request.to == 'ndarray' else ' tensor'} {'with its own' if request.own else 'that shares'}"
                 grad = "x requires grad:" if request.requires_grad else "x requires no grad:"
                 (text,) = [item for item in items if item.startswith(made) and grad in item]
-                timed = [
-                    (column.recommended, column.cells[method].against, column.numel) for column in of.columns if method in column.cells
-                ]
+                timed = [(column.recommended, column.cells[method].against, column.numel) for column in having]
                 runs = [[*run] for _, run in groupby(timed, key=lambda each: (each[0], each[1] and each[1].word))]
                 shown, said = [part.strip(" .") for part in re.split(r" , ", text.partition(grad)[2])], ""
                 if len(shown) != len(runs):
@@ -371,6 +367,14 @@ def test_the_memory_of_a_clone_is_that_with_the_newest_release(world_files):
     assert "waste" not in read(world_files["index.html"]).by_id("cpu").text
     method = read(world_files["methods/cuda/detach_clone_numpy.html"]).text
     assert "Memory on the device for a tensor of 4 MiB: 8 MiB 2.13.0 ; 4 MiB 2.14.1 to 2.15.0 : 4 MiB more than" in method
+
+
+def test_a_methods_page_has_the_drawing_of_its_device_and_its_cases_by_size(world_files):
+    """x.numpy(force=True) shares memory on the CPU alone. The case whose size is the nearest to 2¹⁴ is open."""
+    assert len(read(world_files["methods/cuda/numpy_force.html"]).all("svg.drawing rect.cell")) == 6, "of two storages"
+    folds = read(world_files["methods/cpu/tensor.html"]).all("details")[:4]
+    shown = [(fold.first("summary").text.split()[0], "open" in fold.attributes) for fold in folds]
+    assert shown == [("2⁴", False), ("2⁷", False), ("2¹⁰", False), ("2¹⁷", True)]
 
 
 def test_what_methods_do_is_told_as_observed(tmp_path):

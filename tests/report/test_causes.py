@@ -87,7 +87,7 @@ def test_the_sentence_of_a_page_has_the_largest_groups_of_the_table(reports, pai
     sides = pair_of(*pair[1:])
     first, second = (function_profiles.profiles_of(side) for side in (sides.before, sides.after))
     name = reports[pair].fields["case"]
-    cause = Cause(sides.before, sides.after, name, function_changes.between(first.of(name), second.of(name)))
+    cause = Cause(sides.before, sides.after, pair[0], name, function_changes.between(first.of(name), second.of(name)))
     total, _, groups = cause.sentence.partition(": ")
     assert reports[pair].heading.endswith(total)
     rows = [(row.name, round(row.after - row.before)) for row in reports[pair].rows if row.change is None]

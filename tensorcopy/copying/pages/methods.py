@@ -33,19 +33,18 @@ def pages(site: Site, engine: Mapping[str, Page], tables: Mapping[str, Tables]) 
     observed = [(device, *kind, history.newest(device)) for device, history in site.answering.items() for kind in KINDS.items()]
     values = {"blocks": observed, "addresses": site.addresses, "error_of": error_of}
     yield Page("methods/index.html", "methods.html", "What each method does", description, values)
-    drawings = draw_methods(site.methods)
     for page in engine.values():
         if page.template == "subject.html" and page.values["subject"] in site.methods:
             history, device = page.values["history"], page.values["device"]
             answers = [*tables[device].values()] if device in history.answers_for else []
-            about = _about(history, page.values["subject"], device, drawings, answers)
+            about = _about(history, page.values["subject"], device, answers)
             yield page._replace(template="method.html", values={**page.values, **about})
         elif page.template == "compare.html":
             blocks = [{**block, "behaviour": [*_behaviour(block)]} for block in page.values["blocks"]]
             yield page._replace(values={"blocks": blocks})
 
 
-def _about(history: ShownHistory, method: str, device: str, drawings: Mapping[str, str], tables: Sequence[Table]) -> Values:
+def _about(history: ShownHistory, method: str, device: str, tables: Sequence[Table]) -> Values:
     """Return what a method was observed to do with each release on a device, its memory, and what is recommended in its place."""
     seen = {
         title: spans(
@@ -53,6 +52,7 @@ def _about(history: ShownHistory, method: str, device: str, drawings: Mapping[st
         )
         for kind, title in KINDS.items()
     }
+    drawings = draw_methods({name: row for name, row in history.methods.items() if name == method}, device)
     return {
         "drawing": Markup(drawings.get(method, "")),  # noqa: S704 - our own SVG
         "seen": {title: runs for title, runs in seen.items() if runs},
