@@ -1,14 +1,14 @@
 """Run the command line, as `tensorcopy` and as `python -m tensorcopy`.
 
-Signals come first: importing the commands takes time, in which Ctrl-C would end in a traceback. SIGINT and SIGTERM end every command with
-one line and the exit code 130 or 143.
+Signals come first: importing the commands takes time, in which Ctrl-C would end in a traceback. SIGINT, SIGTERM and SIGHUP end every command
+with one line and the exit code 130, 143 or 129.
 """
 
 import _signal as signal  # type: ignore[import-not-found] # the module `signal` imports `enum` first
 import os
 import sys
 
-NAMES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+NAMES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 
 
 class Interruption:

@@ -275,7 +275,7 @@ def send(number: int, delay: float, arguments: Sequence[str], folder: Path, *, w
         return f"leaves {left}"
     if started.returncode in EXIT_CODES:  # it had ended by itself
         return complaint(started.returncode, out, err) if handled else "has never handled a signal"
-    verb = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[number]
+    verb = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}[number]
     if started.returncode != 128 + number or not re.search(rf"^tensorcopy: {verb}; [^\n]+\n\Z", err, re.MULTILINE):
         return f"exit code {started.returncode}: {err[-300:]}"
     return complaint(0, out, err)

@@ -1,7 +1,7 @@
 """The command line: arguments, output and exit codes.
 
-Exit code 0: done; 1: a check failed; 2: an error, printed in one line; 3: nothing could be compared; 130 and 143: ended by SIGINT or
-SIGTERM; 141: its output was closed.
+Exit code 0: done; 1: a check failed; 2: an error, printed in one line; 3: nothing could be compared; 130, 143 and 129: ended by SIGINT,
+SIGTERM or SIGHUP; 141: its output was closed.
 Modules here import what a command needs only when it runs.
 """
 

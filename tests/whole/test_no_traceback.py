@@ -138,14 +138,14 @@ def test_odd_surroundings_end_in_a_line_or_none(checkout, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "first"), [(signal.SIGINT, 0), (signal.SIGTERM, 1)])
+@pytest.mark.parametrize(("number", "first"), [(signal.SIGINT, 0), (signal.SIGTERM, 1), (signal.SIGHUP, 2)])
 def test_a_signal_at_any_moment_is_one_line(checkout, number, first):
     """From the moment on at which the entry point handles it; once a command has started another process, that ends too.
 
-    Each signal goes to every second command.
+    Each signal goes to every third command.
     """
     random = Random(os.getpid())
-    for command in COMMANDS[first::2]:
+    for command in COMMANDS[first::3]:
         assert walk.send(number, random.expovariate(4), command.line(), checkout) == "", command.name
     for arguments in MEASURES:
         assert walk.send(number, 0.5, arguments, checkout, with_child=True) == "", arguments
