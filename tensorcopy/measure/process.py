@@ -38,7 +38,6 @@ LONGEST_END = 10.0  # seconds, besides its own, until a request is answered that
 LONGEST_CLOSE = 2.0  # seconds until a process that is asked to end is killed
 LONGEST_ANSWER = 2**26  # bytes: the names of all cases have a few millions
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
-MOST_STARTS = 4  # of a side's process in a launch: a benchmark may end it
 NEW_SECONDS = 60.0  # a folder may not be locked yet
 PREFIX = "tensorcopy-"  # of the folders of processes, in that of temporary files
 chance = SystemRandom()
@@ -103,7 +102,7 @@ class Process:
     def __init__(self, program: Program, folder: Path, cores: Collection[int] = ()) -> None:
         """Start it; folder : for its temporary files, a new one; cores : on which it imports. Raises SideFailed."""
         self.program, self._folder, self._cores = program, folder, cores
-        self._number, self._fork, self._starts = 0, 0, 0  # of requests, forks and starts
+        self._number, self._fork = 0, 0  # of requests and forks
         self._has_fork = self._runs = False
         self._benchmark = ""  # the last that it was asked for
         self.left: dict[str, None] = {}  # a note of each process that a benchmark has left running, and that was ended
@@ -112,7 +111,7 @@ class Process:
     def _start(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         own = {"TENSORCOPY_PADDING": "x" * chance.randrange(PADDING), "PYTHONHASHSEED": str(chance.randrange(2**32))}
-        self._buffer, self._errors, self._starts = b"", tempfile.TemporaryFile("w+", errors="replace"), self._starts + 1  # noqa: SIM115
+        self._buffer, self._errors = b"", tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
         try:
             self._process = subprocess.Popen(
                 [str(self.program.python), "-m", "tensorcopy.worker.turns", str(self.program.suites)],
@@ -151,7 +150,7 @@ class Process:
         request : its first key is that of the answer, see `worker.turns`
         """
         if not self._runs:
-            return Reply(failed=f"the process of {self.program} ended {MOST_STARTS} times in this launch")
+            return Reply(failed=f"the process of {self.program} ended, and does not start again")
         self._benchmark = request.get("case") or request.get("value") or self._benchmark
         self._fork += not self._has_fork
         self._has_fork = True
@@ -182,15 +181,14 @@ class Process:
             how = f"ended the process that measures it ({by})"
         self.close()
         self._has_fork = False
-        if self._starts < MOST_STARTS:
-            cores, self._cores = self._cores, ()
-            try:
-                self._start()
-                self.wait()
-            except SideFailed as error:
-                self.close()
-                return answer or Reply(failed=f"{how}; {error.got}")
-            self.pin(cores)
+        cores, self._cores = self._cores, ()
+        try:
+            self._start()
+            self.wait()
+        except SideFailed as error:
+            self.close()
+            return answer or Reply(failed=f"{how}; {error.got}")
+        self.pin(cores)
         return answer or Reply(failed=how)
 
     def _answer(self, longest: float, kind: str = "end", *requests: dict[str, Any] | None) -> Reply | None:

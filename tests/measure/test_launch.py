@@ -545,6 +545,14 @@ class Leaves:
             file.write(f"{started.pid} ")
         time.sleep(0.01)
 
+class Ends:
+    params = list(range(5))
+
+    def time_end(self, number):
+        if SIDE == "slow":
+            os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(0.01)
+
 class Hangs:
     timeout = 0.1
 
@@ -585,6 +593,8 @@ def test_what_a_benchmark_does_to_its_process_costs_its_own_case(sides, tmp_path
     assert len(harms.rows) == len(names)
     assert None not in taken.suites["several.time_sleep"].rows["0"].effects
     assert {*taken.suites["harms.Hangs.time_hang"].failed["0"].values()} == {"took more than 0.3 s"}
+    ends = taken.suites["harms.Ends.time_end"].failed
+    assert [re.match(FAILED["ends its process"], of["1"]) is not None for of in ends.values()] == [True] * 5, ends
     assert [*dict.fromkeys(notes)] == ["harms.Leaves.time_leaves left a process running, which was ended: sleep 60"]
     assert not any(runs(int(number)) for number in (tmp_path / "started").read_text().split())
     assert not Path((tmp_path / "written").read_text()).exists()
