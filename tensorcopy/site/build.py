@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import re
 import shutil
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
@@ -121,7 +121,7 @@ def files(content: Site, root: str = "") -> Iterator[tuple[str, str]]:
     for history, subject, device in content.subjects():
         rows = {case: of for case, of in history.rows.items() if facts.subject(case) == subject and case.device == device}
         document = {case.name: _of_json(history.cases[case].unit, of) for case, of in rows.items()}
-        yield views.json_address(history, subject, device), json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
+        yield views.json_address(history, subject, device), f"{msgspec.json.encode(document).decode()}\n"
     yield FEED, templates.get_template("feed.xml").render(entries=[*entries(content)])
     yield BADGE, templates.get_template("badge.svg").render(label="slower than before", message=open_message(content), letter=LETTER)
 
