@@ -268,11 +268,13 @@ def send(number: int, delay: float, arguments: Sequence[str], folder: Path, *, w
         except subprocess.TimeoutExpired:
             os.killpg(started.pid, signal.SIGKILL)
             return f"did not end within {WAIT} s"
-    end = time.monotonic() + WAIT
+    end = time.monotonic() + (WAIT if number != signal.SIGKILL else 1)  # the kernel ends its processes at once
     while (left := _left(started.pid)) and time.monotonic() < end:
         time.sleep(0.05)
     if left:
         return f"leaves {left}"
+    if number == signal.SIGKILL:
+        return ""
     if started.returncode in EXIT_CODES:  # it had ended by itself
         return complaint(started.returncode, out, err) if handled else "has never handled a signal"
     verb = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}[number]

@@ -111,4 +111,5 @@ def run_probe(module: str, arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    end_with_parent()
     sys.exit(run_probe(sys.argv[1], sys.argv[2:]))

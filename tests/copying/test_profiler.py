@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tensorcopy import configuration
 from tensorcopy.copying.inside import instruction_count
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import function_changes
-from tensorcopy.measure import run
-from tensorcopy.releases import environments
+from tensorcopy.measure import run, sides
 from tensorcopy.results import function_profiles, reader
 from tensorcopy.worker import hardware
 from tests.conftest import require
@@ -27,8 +27,9 @@ def counted(python: str, cases: str, folder: Path) -> function_profiles.Profiles
     """The profile of a Python's torch, as `measure` stores it."""
     require(not hardware.missing_valgrind(), hardware.missing_valgrind())
     path = folder / f"one{function_profiles.ENDING}"
-    environment = environments.inspected(Path(python), shipped())
-    function_profiles.write(path, run.functions(environment, shipped().profiler, cases))
+    (side,) = sides.in_interpreters([python], shipped())
+    opened = sides.opened(side, shipped(), configuration.paths())
+    function_profiles.write(path, run.functions(opened, shipped().profiler, cases))
     return function_profiles.read(path)
 
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from datetime import date
+from operator import itemgetter
 from random import Random
 
 import pytest
@@ -149,3 +150,9 @@ def test_a_signal_at_any_moment_is_one_line(checkout, number, first):
         assert walk.send(number, random.expovariate(4), command.line(), checkout) == "", command.name
     for arguments in MEASURES:
         assert walk.send(number, 0.5, arguments, checkout, with_child=True) == "", arguments
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", MEASURES, ids=itemgetter(0))
+def test_a_killed_command_leaves_no_process(checkout, arguments):
+    assert walk.send(signal.SIGKILL, 0.5, arguments, checkout, with_child=True) == ""
