@@ -83,7 +83,7 @@ def continuous(conf: Any, options: Namespace) -> int:
             raise TensorcopyError("no Python has both releases", got=got, allowed="one that both have wheels for", next=following)
     margin, most = options.factor - 1, commands.rounds(options, settings.ENOUGH)
     with commands.kept(options, measuring.revisions_folder(paths) if of_commits else None) as folder:
-        whole = Namespace(**{**vars(given), "shard": None, "environments": None})  # a comparison is not divided
+        whole = Namespace(**{**vars(given), "environments": None})  # a comparison is not divided
         request, skipped = measuring.requested(
             both,
             None,

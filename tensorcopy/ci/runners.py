@@ -22,7 +22,6 @@ class Runner(Struct, frozen=True, forbid_unknown_fields=True):
     machine: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}\Z")]  # the name of their histories
     labels: Annotated[list[Annotated[str, Meta(min_length=1)]], Meta(min_length=1)]  # for runs-on
     device: Literal[DEVICES] = "cpu"  # type: ignore[valid-type] # that torch must be able to use
-    shards: Annotated[int, Meta(ge=1, le=64)] = 1  # runners that share one measurement
     environments: Annotated[int, Meta(ge=2, le=64)] = 2  # releases on the disk at a time; a hosted runner has 14 GB
 
 
@@ -45,22 +44,19 @@ def load() -> list[Runner]:
         raise TensorcopyError(
             "the list of runners cannot be read",
             got=f"{path}: {error}",
-            allowed=f"[[runner]] with machine, labels, and optionally device ({', '.join(DEVICES)}), shards and environments",
+            allowed=f"[[runner]] with machine, labels, and optionally device ({', '.join(DEVICES)}) and environments",
             next="remove it, then tensorcopy init --github writes an example",
         ) from error
     return runners
 
 
 def matrix(runners: list[Runner], device: str = "") -> list[dict[str, Any]]:
-    """Return a job's matrix, with a row for each shard of each runner with a device; "" for any.
+    """Return a job's matrix, with a row for each runner with a device; "" for any.
 
     `backend` chooses torch's kind of wheel: without a GPU that for the CPU, a tenth as large. Raises TensorcopyError without a row.
     """
-    rows = []
-    for runner in (each for each in runners if device in ("", each.device)):
-        own = {**msgspec.structs.asdict(runner), "backend": "cpu" if runner.device == "cpu" else ""}
-        shards = range(1, runner.shards + 1)
-        rows += [{**own, "shard": f"{each}/{runner.shards}", "artifact": f"results-{runner.machine}-{each}"} for each in shards]
+    chosen = [runner for runner in runners if device in ("", runner.device)]
+    rows = [{**msgspec.structs.asdict(runner), "backend": "cpu" if runner.device == "cpu" else ""} for runner in chosen]
     if not rows:
         raise TensorcopyError("there is no runner", got=device or "an empty list", allowed=", ".join(DEVICES), next=f"add a row to {FILE}")
     return rows

@@ -70,8 +70,7 @@ def _measure(options: argparse.Namespace) -> int:
     there, folders = extent(outcome.counts.values()), ", ".join(os.path.relpath(history.folder) for history in outcome.histories)
     is_timed = any(suite.timed for suite in outcome.suites.values())
     number = f"with {there} {'launch' if there == '1' else 'launches each'}" if is_timed else "counted"
-    part = " after part {}/{}".format(*request.shard) if request.shard != (1, 1) else ""
-    print(f"{counted(len(request.sides), 'release')} {number}{part}, in {folders}")
+    print(f"{counted(len(request.sides), 'release')} {number}, in {folders}")
     return code
 
 

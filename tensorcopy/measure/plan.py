@@ -51,7 +51,6 @@ class Request:
     machine: str = ""  # that name; "" for the host's
     folder: Path | None = None  # of histories; None for that of asv.conf.json
     until: float = inf  # when no further launch begins, on the clock of time.monotonic
-    shard: tuple[int, int] = (1, 1)  # the number of this machine among some of a kind, each of which takes its share of what is missing
     parallel: int = 0  # launches at a time, each on another core; 0 for as many as cores and memory allow
     environments: int = 0  # on the disk at a time, the reference among them; 0 for all
     asks: bool = False  # whether a person is asked before more than two installations
@@ -150,21 +149,21 @@ def tasks(
     before = min(fewest(there, side, of_history) for side in request.sides) if request.again else 0
     found = []
     for group in divided:
-        left = missing(request, [side for side in group if side in request.sides], of_history, there, before + request.launches)
+        left = missing([side for side in group if side in request.sides], of_history, there, before + request.launches)
         found.append(Task("times", tuple(group), left, name_of(group, reference)))
     last = max(reversed(request.sides), key=lambda side: side.release)
     newer = {release.sha for release in campaign.releases if release > last.release}
     is_last = not any(side.sha in newer for launch in stored if launch.kind == "times" for side in launch.sides)
     if alone and is_last and not (request.together or last.revision) and any(last in group for group in divided):
         beside = tuple(dict.fromkeys(filter(None, [last, reference])))
-        left = missing(request, [last], alone, there, request.launches)
+        left = missing([last], alone, there, request.launches)
         found.append(Task("times", beside, left, f"{name_of(beside, reference)}, sizes of the newest alone"))
     counting = {name: suite for name, suite in suites.items() if not suite.timed}
     exact = {name: suite for name, suite in counting.items() if suite.spec.shipped}
     varying = {name: suite for name, suite in counting.items() if name not in exact}
     for side in dict.fromkeys(side for group in divided for side in group if side in request.sides):
-        left = missing(request, [side], exact, there, 1)
-        left |= missing(request, [side], varying, there, min(request.launches, OF_VALUES))
+        left = missing([side], exact, there, 1)
+        left |= missing([side], varying, there, min(request.launches, OF_VALUES))
         if request.counts is not None and campaign.observers:
             left[side.place, OBSERVED] = int(not there[side.place, OBSERVED])
         found.append(Task("counts", (side,), left, f"counting {side}"))
@@ -206,17 +205,13 @@ def fewest(there: Mapping[tuple[Place, str], int], side: Side, suites: Suites) -
     return min((there.get((side.place, text), 0) for suite in suites.values() for text in suite.selected), default=0)
 
 
-def missing(
-    request: Request, sides: Iterable[Side], suites: Suites, there: Mapping[tuple[Place, str], int], launches: int
-) -> dict[tuple[Place, str], int]:
-    """Return how many launches each side lacks of each case of these suites; a shard has its share.
+def missing(sides: Iterable[Side], suites: Suites, there: Mapping[tuple[Place, str], int], launches: int) -> dict[tuple[Place, str], int]:
+    """Return how many launches each side lacks of each case of these suites.
 
     there : as `counts` returns it; launches : that each shall have
     """
-    number, of = request.shard
     texts = [text for suite in suites.values() for text in suite.selected]
-    lacking = {(side.place, text): max(0, launches - there.get((side.place, text), 0)) for side in sides for text in texts}
-    return {key: len(range(number - 1, each, of)) for key, each in lacking.items()}
+    return {(side.place, text): max(0, launches - there.get((side.place, text), 0)) for side in sides for text in texts}
 
 
 def groups(request: Request) -> list[tuple[Side, ...]]:

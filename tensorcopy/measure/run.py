@@ -217,7 +217,7 @@ class _Run:
             self.take(of_kind["counts"])
         left = self.take(of_kind["times"], parallel)
         target, most = request.launches, request.most or 2 * request.launches
-        while target < most and not left and not self.is_over and request.shard == (1, 1):
+        while target < most and not left and not self.is_over:
             cases = self.wide({side.place for side in of_groups & self.opened.keys()})
             if not cases:
                 break
@@ -397,8 +397,7 @@ def run(
     size = min(request.environments or len(every), len(every))
     batches = [groups] if size == len(every) else [[group] for group in groups]
     parallel = min(request.parallel or _parallel(size, of), len(usable_cores()))
-    is_once = request.shard != (1, 1) or request.most == request.launches
-    more = "" if is_once else "; then up to as many launches again of the cases that are not exact enough"
+    more = "" if request.most == request.launches else "; then up to as many launches again of the cases that are not exact enough"
     if line := plan.outlook(of.tasks(groups, request, of.suites), of.suites, parallel, more):
         say(line)
     try:
@@ -489,7 +488,6 @@ def requested(chosen: Sequence[Side], reference: Side | None, given: Namespace, 
         device=given.device or "",
         needs=needs,
         until=monotonic() + (given.budget or inf),
-        shard=given.shard or (1, 1),
         parallel=given.parallel or 0,
         environments=given.environments or 0,
         **fields,

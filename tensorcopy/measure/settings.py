@@ -59,14 +59,6 @@ def machine_name(text: str) -> str:
     return text
 
 
-def shard(text: str) -> tuple[int, int]:
-    """Return the number of a part of a run, and how many there are."""
-    number, slash, of = text.partition("/")
-    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: 1/5 to 5/5 for five machines")
-    return int(number), int(of)
-
-
 def add(parser: argparse.ArgumentParser, launches: str | None = None) -> None:
     """Add the options to a parser. The environment variable of --for is TENSORCOPY_FOR, and so on.
 
@@ -78,7 +70,6 @@ def add(parser: argparse.ArgumentParser, launches: str | None = None) -> None:
 
     option("launches", launches, type=launch_count, metavar="N", help=f"launches per release; default: {launches}")
     option("device", choices=DEVICES, help="only cases on this device; exit 2 if it is missing or fails; default: all")
-    option("shard", type=shard, metavar="K/N", help="take part K of the missing launches, on one of N machines of the same kind")
     option(
         "parallel",
         type=launch_count,

@@ -39,8 +39,8 @@ def test_launches_of_all_machines_are_added_once(tmp_path):
     """Whether an artifact was put into a folder of its own or not; what is there stays as it is, and a second time adds nothing."""
     results, artifacts = tmp_path / "results", tmp_path / "measured"
     old = measured(results, 1)
-    shutil.copytree(results, artifacts / "results-box-1")
-    new = measured(artifacts / "results-box-1", 2) | measured(artifacts, 3)
+    shutil.copytree(results, artifacts / "results-box")
+    new = measured(artifacts / "results-box", 2) | measured(artifacts, 3)
     before = {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
     assert new_results.collect([artifacts], results) == 4
     assert launches(results) == {"box": old | new}

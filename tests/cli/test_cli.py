@@ -49,14 +49,13 @@ def options(parser, *words):
 
 TEXTS = (None, path, line, settings.expression)  # types of options that are no number
 NUMBERS = ("nan", "inf", "-inf", "-3", "1.5", "0", "", "3", "1e400")
-VALID = {"--margin": ("1.5", "3"), "--for": (), "--shard": ()}  # of those; of every other option the whole number
+VALID = {"--margin": ("1.5", "3"), "--for": ()}  # of those; of every other option the whole number
 NAMES = ("--history",)  # any text but none
 GIVEN = [
     (words, option, value)
     for words, option, action in options(parser())
     for value in ([""] if option in NAMES or action.type is path else NUMBERS if action.type not in TEXTS else ())
 ]
-GIVEN += [(["measure"], "--shard", text) for text in ("0/3", "4/3", "a/b", "1/0")]
 GIVEN += [(["measure"], "--launches", text) for text in ("1001", "٥")]
 GIVEN += [(["measure"], "--environments", "1"), (["measure"], "--history", "../box")]
 

@@ -306,25 +306,6 @@ def test_the_reference_gets_the_launches_that_it_is_asked_for(machine):
     assert machine.sides == [["2.15.0@3.11"]] * 2 + [["2.15.0@3.11", "2.8.0@3.11"]] * 2
 
 
-@pytest.mark.parametrize("start", [0, 3])
-def test_shards_divide_the_missing_launches(machine, start):
-    """Each on a machine of its own, whose folder has what was there before."""
-    if start:
-        measure("2.15.0", "--launches", str(start), "--no-counts")
-    if Path("results").exists():
-        shutil.copytree("results", "before")
-    counts = []
-    for number in (1, 2, 3):
-        shutil.rmtree("results", ignore_errors=True)
-        if start:
-            shutil.copytree("before", "results")
-        already = len(machine.taken)
-        assert measure("2.15.0", "--launches", "10", "--no-counts", "--shard", f"{number}/3") == 0
-        counts.append(len(machine.taken) - already)
-    assert sum(counts) == 10 - start
-    assert max(counts) - min(counts) <= 1
-
-
 def test_groups_for_a_small_disk_share_the_reference_and_a_neighbour(machine):
     """Every two neighbours are in one launch, by itself or with the reference, which counts as one of the environments.
 
