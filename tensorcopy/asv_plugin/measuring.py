@@ -51,8 +51,7 @@ def run(conf: Any, options: Namespace) -> int:
         )
         for line in skipped:
             log.warning(line)
-        # commits share environments
-        outcome = _measured(replace(request, environments=0) if of_commits else request, repo, paths)
+        outcome = _measured(request, repo, paths)
         failed = [line for result in outcome.results for line in result.failed(outcome.suites)]
         shown = [replace(each, results=tuple(own for own in outcome.results if own in each.results)) for each in outcome.histories]
         reading.print_values(conf, shown, request.selection)
@@ -83,11 +82,10 @@ def continuous(conf: Any, options: Namespace) -> int:
             raise TensorcopyError("no Python has both releases", got=got, allowed="one that both have wheels for", next=following)
     margin, most = options.factor - 1, commands.rounds(options, settings.ENOUGH)
     with commands.kept(options, measuring.revisions_folder(paths) if of_commits else None) as folder:
-        whole = Namespace(**{**vars(given), "environments": None})  # a comparison is not divided
         request, skipped = measuring.requested(
             both,
             None,
-            whole,
+            given,
             **commands.fields(options, folder),
             launches=min(measuring.FIRST, most),
             most=most,

@@ -22,7 +22,6 @@ class Runner(Struct, frozen=True, forbid_unknown_fields=True):
     machine: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}\Z")]  # the name of their histories
     labels: Annotated[list[Annotated[str, Meta(min_length=1)]], Meta(min_length=1)]  # for runs-on
     device: Literal[DEVICES] = "cpu"  # type: ignore[valid-type] # that torch must be able to use
-    environments: Annotated[int, Meta(ge=2, le=64)] = 2  # releases on the disk at a time; a hosted runner has 14 GB
 
 
 class _RunnerTable(Struct, forbid_unknown_fields=True):
@@ -44,7 +43,7 @@ def load() -> list[Runner]:
         raise TensorcopyError(
             "the list of runners cannot be read",
             got=f"{path}: {error}",
-            allowed=f"[[runner]] with machine, labels, and optionally device ({', '.join(DEVICES)}) and environments",
+            allowed=f"[[runner]] with machine, labels, and optionally device ({', '.join(DEVICES)})",
             next="remove it, then tensorcopy init --github writes an example",
         ) from error
     return runners

@@ -52,7 +52,6 @@ class Request:
     folder: Path | None = None  # of histories; None for that of asv.conf.json
     until: float = inf  # when no further launch begins, on the clock of time.monotonic
     parallel: int = 0  # launches at a time, each on another core; 0 for as many as cores and memory allow
-    environments: int = 0  # on the disk at a time, the reference among them; 0 for all
     asks: bool = False  # whether a person is asked before more than two installations
 
 
@@ -133,35 +132,36 @@ def only(suites: Suites, cases: Collection[Case]) -> dict[str, Benchmark]:
 
 def tasks(
     request: Request,
-    divided: Sequence[Sequence[Side]],
+    failed: Collection[Side],
     suites: Suites,
     stored: Sequence[Launch],
     opened: Mapping[Place, Mapping[str, Any]],
     campaign: Campaign,
 ) -> list[Task]:
-    """Return what groups of sides lack: turns of all sides, those of the newest release alone, and counts.
+    """Return what sides lack: turns of those of each Python, those of the newest release alone, and counts.
 
+    failed : the sides that cannot be measured
     stored : the launches that are there
     opened : the provenance of sides that are known, see `told`
     """
     reference, of_history, alone = request.reference, timed(suites, newest=False), timed(suites, newest=True)
-    there = counts(stored, suites, opened)
+    there, able = counts(stored, suites, opened), [side for side in request.sides if side not in failed]
     before = min(fewest(there, side, of_history) for side in request.sides) if request.again else 0
     found = []
-    for group in divided:
-        left = missing([side for side in group if side in request.sides], of_history, there, before + request.launches)
-        found.append(Task("times", tuple(group), left, name_of(group, reference)))
+    for group in groups(request, failed):
+        left = missing([side for side in group if side in able], of_history, there, before + request.launches)
+        found.append(Task("times", group, left, name_of(group, reference)))
     last = max(reversed(request.sides), key=lambda side: side.release)
     newer = {release.sha for release in campaign.releases if release > last.release}
     is_last = not any(side.sha in newer for launch in stored if launch.kind == "times" for side in launch.sides)
-    if alone and is_last and not (request.together or last.revision) and any(last in group for group in divided):
-        beside = tuple(dict.fromkeys(filter(None, [last, reference])))
+    if alone and is_last and not (request.together or last.revision) and last in able:
+        beside = tuple(side for side in dict.fromkeys(filter(None, [last, reference])) if side not in failed)
         left = missing([last], alone, there, request.launches)
         found.append(Task("times", beside, left, f"{name_of(beside, reference)}, sizes of the newest alone"))
     counting = {name: suite for name, suite in suites.items() if not suite.timed}
     exact = {name: suite for name, suite in counting.items() if suite.spec.shipped}
     varying = {name: suite for name, suite in counting.items() if name not in exact}
-    for side in dict.fromkeys(side for group in divided for side in group if side in request.sides):
+    for side in able:
         left = missing([side], exact, there, 1)
         left |= missing([side], varying, there, min(request.launches, OF_VALUES))
         if request.counts is not None and campaign.observers:
@@ -214,24 +214,17 @@ def missing(sides: Iterable[Side], suites: Suites, there: Mapping[tuple[Place, s
     return {(side.place, text): max(0, launches - there.get((side.place, text), 0)) for side in sides for text in texts}
 
 
-def groups(request: Request) -> list[tuple[Side, ...]]:
-    """Divide the sides of a request into those of the same launches, at most so many as fit on the disk, the newest releases first.
+def groups(request: Request, failed: Collection[Side] = ()) -> list[tuple[Side, ...]]:
+    """Return the sides of the same launches, in order of release: those of one Python, or interpreters; the reference is the last.
 
-    They are of one Python, or interpreters. Groups of one Python share a release, so that neighbours are always in one launch. The
-    reference, which is in all launches, counts, and is the last of each.
+    failed : the sides that cannot be measured
     """
-    divided: list[tuple[Side, ...]] = []
-    reference = (request.reference,) if request.reference else ()
-    if request.together:
-        return [(*request.sides, *reference)]
-    pythons = {side: "" if side.interpreter else side.python for side in request.sides}
-    for python in dict.fromkeys(pythons.values()):
-        own = sorted((each for each in request.sides if pythons[each] == python and each not in reference), key=lambda each: each.release)
-        size = max(1, (request.environments or len(own) + 1) - len(reference))
-        step = max(1, size - 1)
-        starts = [start for start in range(0, len(own), step) if start == 0 or start + size - step < len(own)]
-        divided += [(*own[start : start + size], *reference) for start in reversed(starts)]  # an interrupted run has what is asked for most
-    return divided or [request.sides]  # of the reference alone
+    reference = tuple(side for side in [request.reference] if side and side not in failed)
+    divided: dict[str, list[Side]] = {}
+    for side in sorted(request.sides, key=lambda side: side.release):
+        if side not in failed and side not in reference:
+            divided.setdefault("" if side.interpreter or request.together else side.python, []).append(side)
+    return [(*own, *reference) for own in divided.values()] or [reference] * len(reference)
 
 
 def name_of(sides: Sequence[Side], reference: Side | None) -> str:

@@ -17,7 +17,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from math import inf
 from pathlib import Path
 from threading import Event
@@ -91,9 +91,10 @@ class _Run:
     suites: dict[str, Benchmark] = field(default_factory=dict)  # the selected ones
     stored: list[Launch] = field(default_factory=list)  # of earlier runs; those that cannot be read have no part in a plan
     launches: list[Launch] = field(default_factory=list)  # of this one
-    left: int = 0  # launches that the time did not suffice for
+    left: int = 0  # launches of times that the time did not suffice for
     problems: list[TensorcopyError] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
+    parallel: int = 1  # launches of times at a time
 
     @property
     def results(self) -> Path:
@@ -116,10 +117,10 @@ class _Run:
         loaded = reader.load_results(self.results, self.campaign)
         return own_histories(loaded, self.request.history, processors or {hardware.own_processor()})
 
-    def tasks(self, groups: Sequence[Sequence[Side]], request: Request, suites: Mapping[str, Benchmark]) -> list[Task]:
-        """Return what groups of sides lack of these suites."""
-        able = [[side for side in group if side not in self.failed] for group in groups]
-        return plan.tasks(request, able, suites, [*self.stored, *self.launches], self.provenances, self.campaign)
+    def tasks(self, request: Request, suites: Mapping[str, Benchmark], *kinds: str) -> list[Task]:
+        """Return what is missing of these suites; kinds : of tasks."""
+        found = plan.tasks(request, self.failed, suites, [*self.stored, *self.launches], self.provenances, self.campaign)
+        return [task for task in found if task.kind in kinds]
 
     def begin(self) -> None:
         """Open what tells the suites: both sides of a comparison, of releases an installed one, or else the newest.
@@ -141,6 +142,22 @@ class _Run:
             raise next(iter(self.failed.values()))
         self.select()
         self.stored += [each for history in self.own() for each in history.launches]
+        self.parallel = self.at_a_time()
+        more = "" if request.most == request.launches else "; then up to as many launches again of the cases that are not exact enough"
+        if line := plan.outlook(self.tasks(self.request, self.suites, "times", "counts"), self.suites, self.parallel, more):
+            self.say(line)
+
+    def at_a_time(self) -> int:
+        """Return how many launches are taken at a time: one for two cores, as far as memory suffices; one on a device."""
+        if self.request.parallel:
+            return min(self.request.parallel, len(usable_cores()))
+        if any(each.program.provenance["accelerators"] for each in self.opened.values()):
+            return 1
+        from psutil import virtual_memory
+
+        number = len({*self.request.sides, self.request.reference})
+        fitting = int(virtual_memory().available / (SIDE_GIGABYTES * 1e9 * number))
+        return max(1, min(len(usable_cores()) // 2, fitting))
 
     def share_suites(self) -> None:
         """Let the earlier of two commits run its own suites where it cannot import those of the later one.
@@ -205,46 +222,39 @@ class _Run:
         else:
             self.problems += [each for each in errors if str(each) not in map(str, self.problems)]
 
-    def take_groups(self, groups: Sequence[Sequence[Side]], parallel: int) -> None:
-        """Take what groups lack whose environments are on the disk together, and more of the cases that are not exact enough."""
-        of_groups, request, suites = {side for group in groups for side in group}, self.request, self.suites
-        self.open(of_groups)
-        if not of_groups & self.opened.keys():
-            return
+    def take_all(self) -> None:
+        """Take what all sides lack, and more of the cases that are not exact enough."""
+        request, suites = self.request, self.suites
+        self.open(filter(None, [*request.sides, request.reference]))
         self.select()
-        of_kind = {kind: [task for task in self.tasks(groups, request, suites) if task.kind == kind] for kind in ("times", "counts")}
         if request.together:  # a comparison shows both, however soon it ends
-            self.take(of_kind["counts"])
-        left = self.take(of_kind["times"], parallel)
+            self.take(self.tasks(request, suites, "counts"))
+        self.left = self.take(self.tasks(request, suites, "times"))
         target, most = request.launches, request.most or 2 * request.launches
-        while target < most and not left and not self.is_over:
-            cases = self.wide({side.place for side in of_groups & self.opened.keys()})
-            if not cases:
-                break
+        while target < most and not self.left and not self.is_over and (cases := self.wide()):
             names, further = ", ".join(case.name for case in cases[:NAMED]), len(cases) - NAMED
             what = f"{counted(len(cases), 'case')} not exact enough after {counted(target, 'launch')}"
             self.say(f"{what}: {names}{f' and {further} more' if further > 0 else ''}")
             target = min(2 * target, most)
             of_wide = plan.only(plan.timed(suites, newest=False), cases)
-            left = self.take(self.tasks(groups, replace(request, launches=target, again=False, counts=None), of_wide), parallel)
-        self.left += left
+            self.left = self.take(self.tasks(replace(request, launches=target, again=False), of_wide, "times"))
         if not request.together:
-            self.take(of_kind["counts"])
+            self.take(self.tasks(request, suites, "counts"))
         if request.functions and not hardware.missing_valgrind() and not self.is_over:
             self.take_functions()
 
-    def wide(self, places: Collection[Place]) -> list[Case]:
-        """Return the cases that are not exact enough between two neighbours among some sides.
+    def wide(self) -> list[Case]:
+        """Return the cases that are not exact enough between two neighbours.
 
         A case is chosen by the width of its interval, whatever the difference is: a choice by the verdict would have to share the chance
         of a false alarm.
         """
-        of_sides = [[result for result in history.results if result.place in places] for history in self.own()]
+        of_sides = [[result for result in history.results if result.place in self.provenances] for history in self.own()]
         pairs = [Question(before, after, self.campaign.rules) for results in of_sides for before, after in pairwise(results)]
         changes = [each for question in pairs for each in comparisons.between(question).changes.items()]
         return sorted({case for case, change in changes if is_wide(case, change, self.request.half)}, key=str)
 
-    def take(self, tasks: Sequence[Task], parallel: int = 1) -> int:
+    def take(self, tasks: Sequence[Task]) -> int:
         """Take the launches of tasks, that which lacks most first, at random among equal ones; return how many are left."""
         done, total, title = 0, max(1, sum(task.launches for task in tasks)), ""
 
@@ -261,7 +271,7 @@ class _Run:
             if self.is_over and not is_first:
                 return sum(left.values())
             chosen: list[int] = []
-            while len(chosen) < parallel and max(left.values()) > 0:
+            while len(chosen) < (self.parallel if tasks[0].kind == "times" else 1) and max(left.values()) > 0:
                 chosen.append(max(shuffled(left), key=left.__getitem__))
                 left[chosen[-1]] -= 1
             title = f"{tasks[chosen[0]].name}, launch {done + 1} of {max(total, done + 1)}"
@@ -392,23 +402,8 @@ def run(
     """
     of = _Run(request, campaign, paths, say, report_progress)
     of.begin()
-    request, groups = of.request, plan.groups(of.request)
-    every = {*request.sides, *filter(None, [request.reference])}
-    size = min(request.environments or len(every), len(every))
-    batches = [groups] if size == len(every) else [[group] for group in groups]
-    parallel = min(request.parallel or _parallel(size, of), len(usable_cores()))
-    more = "" if request.most == request.launches else "; then up to as many launches again of the cases that are not exact enough"
-    if line := plan.outlook(of.tasks(groups, request, of.suites), of.suites, parallel, more):
-        say(line)
     try:
-        for batch, following in zip_longest(batches, batches[1:], fillvalue=[()]):
-            of.take_groups(batch, parallel)
-            if of.is_over:
-                break  # the environments are needed for the rest
-            for side in batch[0] if len(batches) > 1 else ():
-                if side not in (request.reference, *following[0]) and not side.interpreter:
-                    environments.remove(side.path(campaign, paths))
-                    of.opened.pop(side, None)
+        of.take_all()
     except KeyboardInterrupt:
         if line := plan.failures(of.launches, of.suites):
             say(line)
@@ -489,7 +484,6 @@ def requested(chosen: Sequence[Side], reference: Side | None, given: Namespace, 
         needs=needs,
         until=monotonic() + (given.budget or inf),
         parallel=given.parallel or 0,
-        environments=given.environments or 0,
         **fields,
     )
     return asked, lines
@@ -506,16 +500,6 @@ def own_histories(loaded: reader.Results, name: str, processors: Collection[str]
     return [each for each in loaded.histories if (each.name == name if name else each.conditions.processor in processors)]
 
 
-def _parallel(number: int, of: _Run) -> int:
-    """Return how many launches of so many sides are taken at a time: one for two cores, as far as memory suffices; one on a device."""
-    if any(each.program.provenance["accelerators"] for each in of.opened.values()):
-        return 1
-    from psutil import virtual_memory
-
-    fitting = int(virtual_memory().available / (SIDE_GIGABYTES * 1e9 * number))
-    return max(1, min(len(usable_cores()) // 2, fitting))
-
-
 def confirm_installing(request: Request, campaign: Campaign, paths: Paths, say: Callable[[str], object]) -> None:
     """Say how many environments a request installs and how large they are; ask at a terminal where they are more than `UNASKED`.
 
@@ -523,17 +507,16 @@ def confirm_installing(request: Request, campaign: Campaign, paths: Paths, say: 
     """
     every = [*request.sides, *filter(None, [request.reference])]
     missing = [*{each.path(campaign, paths): each for each in every if not each.is_installed(campaign, paths)}.values()]
-    count = min(request.environments or len(missing), len(missing))
-    if not count:
+    if not missing:
         return
     folder = next(each for each in (paths.environments, *paths.environments.parents) if each.exists())
     free = shutil.disk_usage(folder).free / 1e9
-    sizes = sorted((environments.gigabytes(folder, each.release, each.python) for each in missing), reverse=True)
-    needed = sum(sizes[:count])
+    needed = sum(environments.gigabytes(folder, each.release, each.python) for each in missing)
     size = f": about {needed} GB, and" if needed else ";"
+    count = len(missing)
     sentence = f"{counted(count, 'environment')} {'is' if count == 1 else 'are'} to be installed{size} {free:.0f} GB are free"
     say(sentence)
-    fewer = "name fewer releases, or tensorcopy measure --environments 3, which removes each as soon as it is measured"
+    fewer = "name fewer releases, such as tensorcopy measure 2.14.., and the others when these are measured and .asv/env is removed"
     if count > UNASKED and needed > free:
         raise TensorcopyError("the disk is too small", got=sentence, allowed="room for them together", next=f"free some space, {fewer}")
     if count > UNASKED and request.asks and sys.stdin.isatty() and sys.stdout.isatty():

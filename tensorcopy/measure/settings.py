@@ -37,7 +37,6 @@ def _whole(text: str, least: int, most: float, allowed: str) -> int:
 
 
 launch_count = partial(_whole, least=1, most=MOST_LAUNCHES, allowed=f"1 to {MOST_LAUNCHES}")
-two_or_more = partial(_whole, least=2, most=inf, allowed="2 or more, the reference and a release")  # environments
 port = partial(_whole, least=1, most=LAST_PORT, allowed=f"1 to {LAST_PORT}, or no --port for the next free one")
 
 
@@ -76,7 +75,6 @@ def add(parser: argparse.ArgumentParser, launches: str | None = None) -> None:
         metavar="N",
         help="take N launches at a time, each on another core; default: half of the cores, as far as memory suffices, and one on a device",
     )
-    option("environments", type=two_or_more, metavar="N", help="keep at most N environments on the disk")
     option("for", type=duration, dest="budget", metavar="TIME", help="begin no launch after this time, such as 5h or 1h30m, and exit 0")
 
 

@@ -141,22 +141,6 @@ def _digest(package: Path, campaign: Campaign) -> str:
     return digest.hexdigest()[:12]
 
 
-def remove(path: Path) -> None:
-    """Delete an environment, and its packages from uv's cache.
-
-    Both are needed to free disk space: uv links the files of an environment to its cache. Raises TensorcopyError.
-    """
-    if not path.exists():
-        return
-    (path / COMPLETE).unlink(missing_ok=True)  # first, so that an interrupted deletion leaves no complete environment
-    try:
-        uv.forget(uv.packages(path))
-    except uv.UvFailed as error:
-        what, allowed = f"uv's cache kept the packages of {path.name}", "a cache that can be written"
-        raise TensorcopyError(what, got=str(error), allowed=allowed, next="uv cache clean torch") from error
-    shutil.rmtree(path)
-
-
 def _install(path: Path, release: Release, python: str, requirements: list[str], *, is_own: bool) -> None:
     """Let uv make an environment; is_own : whether a campaign has requirements. Raises TensorcopyError."""
     interpreter = uv.find_python(python)
@@ -169,7 +153,7 @@ def _install(path: Path, release: Release, python: str, requirements: list[str],
         disk = of_text(str(error))
         if disk is not None:
             shutil.rmtree(path, ignore_errors=True)  # half of it would take the space that something else needs
-            room = f"free {max(GIGABYTES.values()) + 1} GB for each environment, or tensorcopy measure --environments 2"
+            room = f"free {max(GIGABYTES.values()) + 1} GB for each environment, or name fewer releases"
             raise DiskError(f"torch {release.version} was not installed", got=disk.got, allowed=disk.allowed, next=room) from error
         allowed, following = "a package index with the wheel that uv can reach", "check the network and UV_INDEX_URL, then repeat"
         if is_own and not error.is_of_network:

@@ -94,17 +94,6 @@ def site_packages(environment: Path) -> Path:
     raise FileNotFoundError(errno.ENOENT, "no site-packages", str(environment))
 
 
-def packages(environment: Path) -> list[str]:
-    """Return the names of the packages in a virtual environment, even a partial one."""
-    return sorted({path.name.split("-")[0] for path in environment.glob("**/site-packages/*.dist-info")})
-
-
-def forget(names: list[str]) -> None:
-    """Remove packages from uv's cache, also while a `uv run` that started this program has a lock on it."""
-    if names:
-        _run("cache", "clean", "--quiet", "--force", *names)
-
-
 def index_entry(version: str, python: str) -> dict[str, Any]:
     """Return the entry of a version of torch in uv's lock file: its wheels with file name and upload time.
 

@@ -126,10 +126,10 @@ def test_what_was_measured_is_not_measured_again(checkout, caplog, monkeypatch):
 
 def test_settings_and_options_say_how_much_is_measured(checkout, monkeypatch):
     """Of the environment, where the workflow sets them, and of asv."""
-    for name, value in {"ENVIRONMENTS": "4", "DEVICE": "cpu", "NEEDS": "mps", "PARALLEL": "2"}.items():
+    for name, value in {"DEVICE": "cpu", "NEEDS": "mps", "PARALLEL": "2"}.items():
         monkeypatch.setenv(f"TENSORCOPY_{name}", value)
     request = asked("run", "-a", "rounds=7", "-b", "time_a", "-b", "(?i)B", "--machine", "box")
-    assert (request.environments, request.device, request.needs, request.parallel) == (4, "cpu", "mps", 2)
+    assert (request.device, request.needs, request.parallel) == ("cpu", "mps", 2)
     assert (request.launches, request.selection, request.history) == (7, "(?:time_a)|(?:(?i:B))", "box")
     assert request.functions is False
     monkeypatch.setenv("TENSORCOPY_NEEDS", "tpu")

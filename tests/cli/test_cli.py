@@ -57,7 +57,7 @@ GIVEN = [
     for value in ([""] if option in NAMES or action.type is path else NUMBERS if action.type not in TEXTS else ())
 ]
 GIVEN += [(["measure"], "--launches", text) for text in ("1001", "٥")]
-GIVEN += [(["measure"], "--environments", "1"), (["measure"], "--history", "../box")]
+GIVEN += [(["measure"], "--history", "../box")]
 
 
 def test_a_number_is_one_that_its_option_allows_and_a_name_or_path_is_not_empty(capsys):

@@ -306,31 +306,6 @@ def test_the_reference_gets_the_launches_that_it_is_asked_for(machine):
     assert machine.sides == [["2.15.0@3.11"]] * 2 + [["2.15.0@3.11", "2.8.0@3.11"]] * 2
 
 
-def test_groups_for_a_small_disk_share_the_reference_and_a_neighbour(machine):
-    """Every two neighbours are in one launch, by itself or with the reference, which counts as one of the environments.
-
-    What the next group lacks is removed: not the reference, and none when the time ends before its group does.
-    """
-    folder, there = configuration.paths().environments, list[set[str]]()
-
-    def installed() -> set[str]:
-        return {path.name.partition("-")[0] for path in folder.glob("[0-9]*")}
-
-    machine.before_a_launch = lambda *_: there.append(installed())
-    versions = [release.version for release in release_table.load()][-5:]
-    arguments = [f"{versions[0]}..{versions[-1]}", "--launches", "2", "--environments", "4", "--no-counts"]
-    newer, older = {*versions[2:], "2.8.0"}, {*versions[:3], "2.8.0"}
-    assert measure(*arguments, "--for", "1m") == 0
-    assert installed() == newer
-    assert measure(*arguments) == 0
-    assert installed() == {"2.8.0"}
-    assert there == [newer, newer, older, older]
-    machine.taken.clear()
-    assert measure(*arguments[:1], "--launches", "3", "--environments", "2", "--no-counts") == 0
-    of_one_group = [version for version in reversed(versions) if version != versions[2]]  # which has four already
-    assert [names[0] for names in machine.sides] == [f"{version}@3.11" for version in of_one_group]
-
-
 # precision decides
 
 
@@ -720,8 +695,8 @@ def test_an_interpreter_is_measured_with_its_own_torch(machine, capsys):
 
 @pytest.fixture
 def two_interpreters(machine, tmp_path):
-    """Two interpreters with the torch of two releases, of two Pythons; others have that of the second, and of a third release."""
-    for name, version, python in (("a", "2.14.1", "3.12"), ("b", "2.15.0", "3.11"), ("c", "2.15.0", "3.11"), ("d", "2.13.0", "3.11")):
+    """Two interpreters with the torch of two releases, of two Pythons; another has that of the second."""
+    for name, version, python in (("a", "2.14.1", "3.12"), ("b", "2.15.0", "3.11"), ("c", "2.15.0", "3.11")):
         answer = json.dumps([version, python, release_table.load().find(version).sha, "cuda"])
         (tmp_path / name).write_text(f"#!/bin/sh\necho '{answer}'\n")
         (tmp_path / name).chmod(0o755)
@@ -740,10 +715,6 @@ def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interp
     assert "two interpreters have the same torch: got torch 2.15.0 on Python 3.11 in ./b and ./c" in capsys.readouterr().err
     assert measure(*two_interpreters, "2.13.0") == 2
     assert "no interpreter has this torch: got 2.13.0; allowed: 2.14.1, 2.15.0" in capsys.readouterr().err
-    machine.taken.clear()
-    shutil.rmtree("results")
-    assert measure(*two_interpreters, "--interpreter", "./d", "--launches", "1", "--environments", "2", "--no-counts") == 0
-    assert machine.sides == [["2.14.1@3.12", "2.15.0@3.11"], ["2.13.0@3.11", "2.15.0@3.11"]]
     assert interpreters.torch_of(Path("missing")) == []
 
 

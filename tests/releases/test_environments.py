@@ -111,17 +111,6 @@ def interpreter(path: Path, command: str) -> Path:
     return path
 
 
-def test_packages_leave_the_cache_while_uv_runs_the_program(tmp_path, monkeypatch):
-    """`uv run`, as in the workflows, has a lock on the cache until the program ends."""
-    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path))
-    monkeypatch.setenv("UV_LOCK_TIMEOUT", "1")
-    program = "from tensorcopy.releases import uv; uv.forget(['torch'])"
-    completed = subprocess.run(
-        ["uv", "run", "--no-project", "--python", sys.executable, "python", "-c", program], check=False, capture_output=True, text=True
-    )
-    assert completed.returncode == 0, completed.stderr
-
-
 def test_a_relative_path_of_an_interpreter_is_that_of_the_current_folder(tmp_path, monkeypatch):
     """Its process starts in another one."""
     monkeypatch.chdir(tmp_path)
