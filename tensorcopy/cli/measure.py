@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -139,12 +140,10 @@ def _add_releases(version: str, own: Campaign) -> int:
     from tensorcopy.measure.sides import NEW
     from tensorcopy.releases import release_table, wheel_index
 
-    versions = wheel_index.unknown(own.releases) if version == NEW else [version.removeprefix("v")]
-    try:
-        release_table.in_order(versions)
-    except ValueError as error:
+    if not re.fullmatch(rf"{NEW}|v?\d+\.\d+(\.\d+)?", version, re.ASCII):
         allowed, following = "a number such as 2.16.0 or 2.16", "tensorcopy measure --add-release NEW"
-        raise TensorcopyError("not a torch release", got=repr(version), allowed=allowed, next=following) from error
+        raise TensorcopyError("not a torch release", got=repr(version), allowed=allowed, next=following)
+    versions = wheel_index.unknown(own.releases) if version == NEW else [version.removeprefix("v")]
     if known := [row.version for row in own.releases if row.version in versions]:
         print(f"torch {known[0]} is already in the table")
         return 0

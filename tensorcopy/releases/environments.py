@@ -148,7 +148,7 @@ def _install(path: Path, release: Release, python: str, requirements: list[str],
         what, allowed = f"no Python {python} for torch {release.version}", "Python {} to {}".format(*release.pythons)
         raise TensorcopyError(what, got="none that uv can find on this machine", allowed=allowed, next=f"uv python install {python}")
     try:
-        uv.make_environment(path, interpreter, requirements, uv.index_of(release.version))
+        uv.make_environment(path, interpreter, requirements)
     except uv.UvFailed as error:
         disk = of_text(str(error))
         if disk is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from datetime import date
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -42,7 +42,6 @@ class Release:
     numpy: Requirement  # the version to measure with
     notes: str  # the address of its release notes
     requires: tuple[Requirement, ...] = ()  # packages that the wheel needs and does not declare
-    kind: Literal["release", "nightly"] = "release"
     # Of its Linux wheel, as another one is the same release: the CUDA version, "" if it is unknown, and the GPU architectures, as "sm_90"
     cuda: Annotated[str, Meta(pattern=r"^(\d+\.\d+)?$")] = field(default="", compare=False)
     kernels: tuple[Kernel, ...] = field(default=(), compare=False)
@@ -155,7 +154,7 @@ def of_tables(*tables: Path) -> ReleaseIndex:
                 Version(release.version)
             except ValueError as error:
                 what, got = f"a row of {table.name} is not a release", f"{row.get('version', row)}: {error}"
-                allowed = "version, date, sha, pythons, numpy, notes, and optionally requires, kind, cuda and kernels"
+                allowed = "version, date, sha, pythons, numpy, notes, and optionally requires, cuda and kernels"
                 following = f"remove the row, then tensorcopy measure --add-release {row.get('version', 'VERSION')}"
                 raise TensorcopyError(what, got=got, allowed=allowed, next=following) from error
             releases[release.version] = release

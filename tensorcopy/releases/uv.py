@@ -6,13 +6,10 @@ Indexes, proxies, caches and `UV_TORCH_BACKEND` are uv's own settings.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,10 +18,8 @@ from uv import find_uv_bin
 
 from tensorcopy import files
 
-NIGHTLY_INDEX = "NIGHTLY_INDEX"  # environment variable: the address of an index of nightlies and release candidates of torch
 UNSOLVABLE = "No solution found"  # begins what uv says of requirements that exclude each other
 LONGEST = 1000  # characters of uv's output that are shown
-PRERELEASE = re.compile(r"(?:\.dev|rc|[ab])\d+$")
 
 
 class UvFailed(Exception):
@@ -50,24 +45,10 @@ def _python(minor: str, _: str) -> Path | None:
         return None
 
 
-def nightly_index() -> str:
-    """Return the address of the index of nightlies and release candidates; "" where none is set."""
-    return os.environ.get(NIGHTLY_INDEX, "")
-
-
-def index_of(version: str) -> str:
-    """Return the address of the index that has a version of torch; "" for those of uv's settings."""
-    return nightly_index() if PRERELEASE.search(version) else ""
-
-
-def make_environment(path: Path, python: Path, requirements: list[str], index: str, *, only: bool = False) -> None:
-    """Make a virtual environment with `requirements`, replacing any at `path`. Raises UvFailed.
-
-    index : the address of another package index, which comes first, or with `only` alone; "" for those of uv's settings
-    """
+def make_environment(path: Path, python: Path, requirements: list[str]) -> None:
+    """Make a virtual environment with `requirements`, replacing any at `path`. Raises UvFailed."""
     _run("venv", "--quiet", "--clear", "--no-project", "--python", str(python), str(path))
-    indexes = {"UV_DEFAULT_INDEX" if only else "UV_INDEX": index} if index else {}  # not an argument, which every process can read
-    _run("pip", "install", "--quiet", "--python", str(interpreter(path)), *requirements, **indexes)
+    _run("pip", "install", "--quiet", "--python", str(interpreter(path)), *requirements)
 
 
 def has_cached(requirement: str, python: Path, folder: Path) -> bool:
@@ -101,30 +82,30 @@ def index_entry(version: str, python: str) -> dict[str, Any]:
     """
     entry: dict[str, Any] = {}
     for second in range(int(python.split(".")[1]), 5, -1):  # a lock file omits wheels for Pythons before its first
-        try:
-            with _project(f"torch=={version}", f">=3.{second}", index_of(version)) as project:
-                _run("lock", "--quiet", "--project", str(project))
-                packages = files.read_toml(project / "uv.lock")["package"]
-        except UvFailed:
-            if not entry:
-                raise
-            break
-        entry = next(each for each in packages if each["name"] == "torch")
+        # what torch requires is not resolved, which would take a second
+        project = f'[project]\nname = "probe"\nversion = "0"\nrequires-python = ">=3.{second}"\ndependencies = ["torch=={version}"]\n'
+        project += '[[tool.uv.dependency-metadata]]\nname = "torch"\n'
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "pyproject.toml").write_text(project, encoding="utf-8")
+            try:
+                _run("lock", "--quiet", "--project", folder)
+            except UvFailed:
+                if not entry:
+                    raise
+                break
+            entry = next(each for each in files.read_toml(Path(folder, "uv.lock"))["package"] if each["name"] == "torch")
     return entry
 
 
-def resolved(requirement: str, python: str, *, lowest: bool, prereleases: bool = False, index: str = "") -> str | None:
+def resolved(requirement: str, python: str, *, lowest: bool) -> str | None:
     """Return the version that the index has for a requirement such as "torch>2.14.1", the lowest or the highest; None without one.
-
-    index : the address of the index that has the package; "" for those of uv's settings
 
     Raises UvFailed where the index cannot be reached.
     """
-    options = ["--resolution", "lowest-direct" if lowest else "highest", "--prerelease", "allow" if prereleases else "disallow"]
+    which = "lowest-direct" if lowest else "highest"
+    options = ["--no-header", "--no-annotate", "--no-deps", "--prerelease", "disallow", "--resolution", which, "--python-version", python]
     try:
-        with _project(requirement, f">={python}", index) as project:
-            compiled = _run("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-deps", *options, "--python-version", python,
-                            str(project / "pyproject.toml"))  # fmt: skip
+        compiled = _run("pip", "compile", "--quiet", *options, "-", given=requirement)
     except UvFailed as error:
         if UNSOLVABLE in str(error):
             return None
@@ -132,24 +113,9 @@ def resolved(requirement: str, python: str, *, lowest: bool, prereleases: bool =
     return compiled.strip().partition("==")[2]
 
 
-@contextmanager
-def _project(requirement: str, pythons: str, index: str) -> Iterator[Path]:
-    """Yield the temporary folder of a project with one requirement; index : the address of that which has this package alone, or ""."""
-    package = re.split(r"[^\w.-]", requirement)[0]
-    text = f'[project]\nname = "probe"\nversion = "0"\nrequires-python = "{pythons}"\ndependencies = ["{requirement}"]\n'
-    text += f'[[tool.uv.dependency-metadata]]\nname = "{package}"\n'  # what it requires is not resolved, which would take a second
-    if index:
-        text += f'[[tool.uv.index]]\nname = "own"\nurl = {json.dumps(index)}\nexplicit = true\n'
-        text += f'[tool.uv.sources]\n{package} = {{ index = "own" }}\n'
-    with tempfile.TemporaryDirectory() as directory:
-        (Path(directory) / "pyproject.toml").write_text(text, encoding="utf-8")
-        yield Path(directory)
-
-
-def _run(*arguments: str, output: str = "stdout", **variables: str) -> str:
-    inherited = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT")}
-    environment = {**inherited, **variables}
-    completed = subprocess.run([find_uv_bin(), *arguments], input="", capture_output=True, text=True, env=environment, check=False)
+def _run(*arguments: str, given: str = "", output: str = "stdout") -> str:
+    environment = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT")}
+    completed = subprocess.run([find_uv_bin(), *arguments], input=given, capture_output=True, text=True, env=environment, check=False)
     if completed.returncode != 0:
         text = " ".join(completed.stderr.split())
         begin, end = (LONGEST, 0) if UNSOLVABLE in text else (LONGEST // 5, LONGEST * 4 // 5)  # what was built; why it failed

@@ -15,7 +15,6 @@ from tensorcopy.releases.release_table import UNKNOWN, Release, ReleaseIndex, mi
 NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
 CONSTANT = re.compile(r"^(\w+)(?: *:[^=\n]+)? *= *['\"]([^'\"\n]*)['\"]", re.MULTILINE)  # in torch/version.py: cuda: Optional[str] = '12.8'
-NIGHTLY = re.compile(r"\.dev(\d{8})$")
 ARCHITECTURES = re.compile(rb"(?:(?:sm|compute)_\d+[af]? ?){2,}")  # in torch's library: "sm_80 sm_90 compute_90"
 PATCHED = 3  # minor releases that may still get a patch, including the newest
 SETUPTOOLS = ("setuptools==69.5.1",)  # the last version with pkg_resources, which these wheels import
@@ -25,7 +24,7 @@ REQUIRES = {"1.10.2": SETUPTOOLS, "2.1.2": SETUPTOOLS}
 def release(version: str) -> Release:
     """Return the row for torch `version`, read from its wheel, which is installed for a moment; of "2.16", that of its newest patch.
 
-    Its date is the day of the upload, for a nightly the day in its version, and `UNKNOWN` where the index has no upload times.
+    Its date is the day of the upload, and `UNKNOWN` where the index has no upload times.
 
     Raises TensorcopyError where the index has no wheel for a Python on this machine.
     """
@@ -36,19 +35,15 @@ def release(version: str) -> Release:
             raise _unavailable(version, str(error)) from error
     python, entry = _index_entry(version)
     pythons = _pythons(entry)
-    nightly = NIGHTLY.search(version)
-    if nightly:
-        day = datetime.strptime(f"{nightly[1]}+0000", "%Y%m%d%z").date()
-    elif all("upload-time" in wheel for wheel in entry["wheels"]):  # fromisoformat accepts Z only from Python 3.11 on
+    day = UNKNOWN
+    if all("upload-time" in wheel for wheel in entry["wheels"]):  # fromisoformat accepts Z only from Python 3.11 on
         day = min(datetime.fromisoformat(wheel["upload-time"].replace("Z", "+00:00")) for wheel in entry["wheels"]).date()
-    else:
-        day = UNKNOWN
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "environment"
         interpreter = uv.find_python(python)
         assert interpreter is not None  # checked by _index_entry
         try:
-            uv.make_environment(path, interpreter, ["--no-deps", f"torch=={version}"], uv.index_of(version), only=True)
+            uv.make_environment(path, interpreter, ["--no-deps", f"torch=={version}"])
         except uv.UvFailed as error:
             raise _unavailable(version, str(error)) from error
         torch = uv.site_packages(path) / "torch"
@@ -64,7 +59,6 @@ def release(version: str) -> Release:
         numpy=NUMPY,
         notes=f"https://github.com/pytorch/pytorch/releases/tag/v{version}",
         requires=REQUIRES.get(version, ()),
-        kind="nightly" if nightly else "release",
         cuda=constants.get("cuda", ""),
         kernels=tuple(match[0].decode().split()) if match else (),
     )
@@ -73,21 +67,15 @@ def release(version: str) -> Release:
 def unknown(releases: ReleaseIndex) -> list[str]:
     """Return the versions that the index has and a table of releases lacks, in order. Raises TensorcopyError without the index.
 
-    They are versions newer than the table's newest, patches of its newest minor releases, and where `uv.NIGHTLY_INDEX` is set the newest
-    nightly, if it is newer than all of them.
+    They are versions newer than the table's newest, and patches of its newest minor releases.
     """
-    rows = [row for row in releases if row.kind == "release"]
-    last = {minor(row.version): row.version for row in rows}
+    last = {minor(row.version): row.version for row in releases}
     python = environments.this_python()
     versions: list[str] = []
     try:
         for series in sorted(last)[-PATCHED:-1]:
             versions += _above(f"torch>{{}},<{series[0]}.{series[1] + 1}", last[series], python)
-        versions += _above("torch>{}", rows[-1].version, python)
-        if index := uv.nightly_index():
-            above = versions[-1] if versions else rows[-1].version
-            newest = uv.resolved(f"torch>{above}", python, lowest=False, prereleases=True, index=index)
-            versions += [newest] if newest and ".dev" in newest and newest not in {row.version for row in releases} else []
+        versions += _above("torch>{}", releases[-1].version, python)
     except uv.UvFailed as error:
         what, allowed = "the package index cannot be read", "an index that uv can reach"
         raise TensorcopyError(what, got=str(error), allowed=allowed, next="check the network") from error

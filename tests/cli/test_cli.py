@@ -111,7 +111,11 @@ def test_a_missing_python_is_an_error(checkout, capsys, monkeypatch):
 
 @pytest.mark.parametrize(
     ("release", "code", "message"),
-    [("foo", 2, "not a torch release: got 'foo'"), ("v2.15.0", 0, "torch 2.15.0 is already in the table\n")],
+    [
+        ("foo", 2, "not a torch release: got 'foo'"),
+        ("2.16.0rc1", 2, "not a torch release: got '2.16.0rc1'"),
+        ("v2.15.0", 0, "torch 2.15.0 is already in the table\n"),
+    ],
 )
 def test_only_a_release_that_the_table_lacks_is_added(monkeypatch, capsys, release, code, message):
     monkeypatch.setattr(wheel_index, "release", lambda version: pytest.fail("it would be installed"))

@@ -186,7 +186,7 @@ def installed(every_python, monkeypatch, tmp_path):
     """An environment as uv installs it; the list of its installations."""
     installations = Installations()
 
-    def make_environment(path: Path, python: Path, requirements: list[str], index: str) -> None:
+    def make_environment(path: Path, python: Path, requirements: list[str]) -> None:
         time.sleep(installations.seconds)
         installations.append(path)
         (path / "bin").mkdir(parents=True, exist_ok=True)

@@ -74,21 +74,21 @@ def test_a_row_is_appended_once(tmp_path):
     table = copied_table(tmp_path)
     table.write_text(text := table.read_text().replace('version = "1.9.1"\n', 'version = "1.9.1"  # a patch\n'))
     assert "# a patch" in text
-    nightly = replace(NEW, version="2.13.1.dev20261101", kind="nightly", requires=("setuptools==1", "b"), cuda="13.0", kernels=("sm_90",))
-    for release in (nightly, nightly, ROWS[0], NEWEST):
+    patch = replace(NEW, version="2.13.1", requires=("setuptools==1", "b"), cuda="13.0", kernels=("sm_90",))
+    for release in (patch, patch, ROWS[0], NEWEST):
         release_table.add(release, table)
         assert table.read_text().startswith(text)
         assert table.read_text().count("[[release]]") == len(ROWS) + 1
     after = release_table.of_tables(table)
-    assert versions(after).index(nightly.version) == versions(after).index("2.13.0") + 1
-    assert asdict(after.find(nightly.version)) == asdict(nightly)
+    assert versions(after).index(patch.version) == versions(after).index("2.13.0") + 1
+    assert asdict(after.find(patch.version)) == asdict(patch)
 
 
 @pytest.mark.parametrize("is_new", [False, True])
 def test_programs_that_add_at_once_lose_no_row(tmp_path, is_new):
     """Also where none has made the table before."""
     table = tmp_path / "releases.toml" if is_new else copied_table(tmp_path)
-    added = [replace(NEW, version=f"2.13.1.dev2026110{number}", kind="nightly") for number in range(1, 9)]
+    added = [replace(NEW, version=f"2.13.{number}") for number in range(1, 9)]
     with ThreadPoolExecutor(len(added)) as pool:
         list(pool.map(lambda release: release_table.add(release, table), added))
     assert set(versions(release_table.of_tables(table))) >= {release.version for release in added}
