@@ -42,7 +42,9 @@ def run(conf: Any, options: Namespace) -> int:
         request, skipped = measuring.requested(
             chosen,
             sides.newest(chosen) if interpreters else reference,
-            given,
+            needs=given.needs,
+            budget=given.budget,
+            device=given.device,
             **commands.fields(options, folder),
             launches=given.launches or commands.rounds(options, paired.FEWEST),
             most=1 if options.quick else 0,
@@ -85,14 +87,15 @@ def continuous(conf: Any, options: Namespace) -> int:
         request, skipped = measuring.requested(
             both,
             None,
-            given,
+            needs=given.needs,
+            budget=given.budget,
+            device=given.device,
             **commands.fields(options, folder),
             launches=min(measuring.FIRST, most),
             most=most,
             half=margin * measuring.EXACT,
             again=not of_commits,
             together=True,
-            counts=None,
         )
         if skipped:
             raise TensorcopyError("no comparison on this GPU", got=skipped[0], allowed="two that it can run", next="name another")

@@ -58,7 +58,7 @@ def compared(asked: Request, campaign: Campaign, paths: Paths, report_progress: 
     """
     margin = MARGIN if len({side.release for side in asked.sides}) > 1 else OF_CODE
     folder = run.revisions_folder(paths)
-    request = replace(asked, launches=run.FIRST, half=margin * run.EXACT, together=True, counts=None, folder=folder)
+    request = replace(asked, launches=run.FIRST, half=margin * run.EXACT, together=True, folder=folder)
     try:
         outcome = run.run(request, campaign, paths, report_progress=report_progress)
     except TensorcopyError as error:

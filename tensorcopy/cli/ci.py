@@ -14,7 +14,7 @@ from typing import Any
 from tensorcopy.cli import output
 from tensorcopy.cli.arguments import add_command, campaign, path, results_folder
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure.settings import ENOUGH, duration, launch_count
+from tensorcopy.measure.settings import ENOUGH, duration
 from tensorcopy.worker.devices import DEVICES
 
 BUDGET = "12m"  # people wait for the answer
@@ -31,8 +31,6 @@ def add(commands: Any) -> None:
     pull.add_argument("--interpreter", default="", metavar="PYTHON", help='measure the torch of this Python: "same", a program or a path')
     device = "measure only cases on this device; default: cpu, which measures all"
     pull.add_argument("--device", choices=DEVICES, default="cpu", help=device)
-    launches = f"at most N launches; they end as soon as every case is exact enough; default: {ENOUGH}"
-    pull.add_argument("--launches", type=launch_count, default=ENOUGH, metavar="N", help=launches)
     budget = f"begin no launch after this time, and compare by what there is; default: {BUDGET}"
     pull.add_argument("--for", type=duration, default=duration(BUDGET), dest="budget", metavar="TIME", help=budget)
 
@@ -62,7 +60,7 @@ def _pull_request(options: argparse.Namespace) -> int:
         pairs = pull_request.pairs(base, head, own, paths, options.interpreter)
         for number, pair in enumerate(pairs, 1):
             until = start + options.budget * number / len(pairs)
-            asked = Request(pair, device=device, needs=device, most=options.launches, until=until)
+            asked = Request(pair, device=device, needs=device, most=ENOUGH, until=until)
             found.append(pull_request.compared(asked, own, paths, report_progress))
     text = pull_request.text(found, options.device)
     sys.stdout.write(text)

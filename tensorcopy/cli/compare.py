@@ -188,7 +188,6 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
         most=MOST_LAUNCHES_NOW,
         half=run.EXACT * (options.margin or MARGIN),
         together=True,
-        counts=None,
         history="here",
         folder=run.now_folder(paths),
         until=monotonic() + (options.budget or BUDGET),

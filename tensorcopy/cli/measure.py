@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from tensorcopy.cli.arguments import add_command, campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import settings
 from tensorcopy.numbers import counted, extent
+from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
     from tensorcopy.campaign import Campaign
@@ -25,46 +27,64 @@ if TYPE_CHECKING:
 LAUNCHES = 12  # of every release: at 2^17 and 2^20, half of the interval of a difference is less than 1 % then
 OF_DASHBOARD, OF_DASHBOARD_QUICK = 3, 1  # for a first look; three are the fewest that can be compared
 OF_DASHBOARD_SIDES = 3  # releases, at most, that take turns in it
-HISTORY = "the folder in results; default: that of these conditions, or a new one named after this host"
-YES = "install more than two environments without a question"
 
 
 def add(commands: Any) -> None:
     """Add these commands to the parser."""
     board = add_command(commands, "dashboard", "measure torch on this machine, publish the site and serve it; each time more", _dashboard)
-    releases = "2.15.0, 2.10.., ..2.0.1 or 2.5.1..2.9.1 (with both); default: the newest"
-    board.add_argument("--releases", default="", metavar="RANGE", help=releases)
     board.add_argument("--quick", action="store_true", help="only copies and conversions by size, in one launch")
-    board.add_argument("--history", type=settings.machine_name, metavar="NAME", help=HISTORY)
-    board.add_argument("--yes", action="store_true", help=YES)
     board.add_argument("--no-serve", action="store_true", help="write site/ without serving it")
-    board.add_argument("--port", type=settings.port, metavar="N", help="loopback port to serve on; default: 8080 or the next free port")
 
     taken = add_command(commands, "measure", "measure releases beside each other, in launches; resumes where it stopped", _measure)
     newer = "NEW: those newer than any measured here, and two before; default: all"
     releases = f"2.15.0, 2.10.., 2.5.1..2.9.1 (with both), ..2.0.1@3.9 (on that Python), or {newer}"
     taken.add_argument("releases", nargs="*", metavar="RANGE", help=releases)
-    settings.add(taken, str(LAUNCHES))
-    taken.add_argument("--history", type=settings.machine_name, metavar="NAME", help=HISTORY)
+    launches = f"launches per release; default: {LAUNCHES}"
+    taken.add_argument("--launches", type=settings.launch_count, default=LAUNCHES, metavar="N", help=launches)
+    device = "only cases on this device; exit 2 if it is missing or fails; default: all"
+    taken.add_argument("--device", choices=DEVICES, default="", help=device)
+    budget = "begin no launch after this time, such as 5h or 1h30m, and exit 0"
+    taken.add_argument("--for", type=settings.duration, default=inf, dest="budget", metavar="TIME", help=budget)
     taken.add_argument("--bench", type=settings.expression, default="", metavar="REGEX", help="cases by asv's names; default: all")
     several = 'measure the torch of this Python and install nothing: "same", a program or a path; several take turns with each other'
     taken.add_argument("--interpreter", action="append", metavar="PYTHON", help=several)
-    reference = "a Python whose torch is in every launch; default: torch 2.8.0, of several interpreters the newest, beside one none"
-    taken.add_argument("--reference", metavar="PYTHON", help=reference)
-    taken.add_argument("--yes", action="store_true", help=YES)
-    taken.add_argument("--no-counts", action="store_true", help="count neither instructions, bytes nor functions")
     added = "only add this release, such as 2.16.0, to the table, or with NEW all that the package index has and the table lacks"
     taken.add_argument("--add-release", metavar="VERSION", help=added)
+
+    history = "the folder in results; default: that of these conditions, or a new one named after this host"
+    for each in (board, taken):
+        each.add_argument("--history", type=settings.machine_name, metavar="NAME", help=history)
+        each.add_argument("--yes", action="store_true", help="install more than two environments without a question")
 
 
 def _measure(options: argparse.Namespace) -> int:
     from tensorcopy import configuration
+    from tensorcopy.measure import run, sides
 
     own = campaign()
     if options.add_release:
         return _add_releases(options.add_release, own)
-    request, lines = _request(options, own, paths := configuration.paths())
-    for line in lines:
+    paths = configuration.paths()
+    if options.interpreter:
+        chosen, lines = sides.in_interpreters(options.interpreter, own, options.releases), list[str]()
+        reference = sides.newest(chosen)
+    else:
+        measured = {result.sha for result in run.measured_here(options.history or "", own, paths)}
+        chosen, lines = sides.choose(options.releases, own, paths.pythons, measured)
+        reference = sides.reference(own.releases, paths.pythons)
+    request, refused = run.requested(
+        chosen,
+        reference,
+        needs=options.device,
+        budget=options.budget,
+        device=options.device,
+        selection=options.bench,
+        launches=options.launches,
+        functions=not options.bench or own.is_shipped,  # another campaign's are those of all its cases, whatever is selected
+        history=options.history or "",
+        asks=not options.yes,
+    )
+    for line in (*lines, *refused):
         print(line)
     outcome = _run(request, own, paths)
     code = print_outcome(outcome)
@@ -73,35 +93,6 @@ def _measure(options: argparse.Namespace) -> int:
     number = f"with {there} {'launch' if there == '1' else 'launches each'}" if is_timed else "counted"
     print(f"{counted(len(request.sides), 'release')} {number}, in {folders}")
     return code
-
-
-def _request(options: argparse.Namespace, own: Campaign, paths: Paths) -> tuple[Request, list[str]]:
-    """Return what `tensorcopy measure` asks for, and a line for each release that is skipped. Raises TensorcopyError."""
-    from tensorcopy.measure import run, sides
-
-    if options.interpreter:
-        chosen, lines = sides.in_interpreters(options.interpreter, own, options.releases), list[str]()
-        reference = sides.newest(chosen)
-    else:
-        measured = {result.sha for result in run.measured_here(options.history or "", own, paths)}
-        chosen, lines = sides.choose(options.releases, own, paths.pythons, measured)
-        reference = sides.reference(own.releases, paths.pythons)
-    if options.reference:
-        reference = sides.in_interpreters([options.reference], own)[0]
-    request, refused = run.requested(
-        chosen,
-        reference,
-        options,
-        selection=options.bench,
-        launches=options.launches,
-        counts=None if options.no_counts else "",
-        values=not options.no_counts,
-        # another campaign's are those of all its cases, whatever is selected
-        functions=not options.no_counts and (not options.bench or own.is_shipped),
-        history=options.history or "",
-        asks=not options.yes,
-    )
-    return request, [*lines, *refused]
 
 
 def _run(request: Request, own: Campaign, paths: Paths, *, publishes: bool = False) -> RunOutcome:
@@ -161,11 +152,8 @@ def _dashboard(options: argparse.Namespace) -> int:
     from tensorcopy import configuration
     from tensorcopy.measure.plan import Request
     from tensorcopy.results import reader
-    from tensorcopy.site import server
 
     own, paths = campaign(), configuration.paths()
-    if not options.no_serve:
-        server.bound(paths.html, options.port).server_close()  # reports an unusable port before minutes of measuring
     chosen = _sides_of_dashboard(options, own, paths)
     launches = OF_DASHBOARD_QUICK if options.quick else OF_DASHBOARD
     request = Request(
@@ -195,7 +183,7 @@ def _dashboard(options: argparse.Namespace) -> int:
 
 
 def _sides_of_dashboard(options: argparse.Namespace, own: Campaign, paths: Paths) -> list[Side]:
-    """Return the releases that take turns, and print why others do not.
+    """Return the releases that take turns.
 
     On a new machine it is the newest alone, whose methods are ranked: a second one would double what is installed. Once it was measured,
     the release before it takes turns with it, and those that are there with a newer one.
@@ -204,11 +192,6 @@ def _sides_of_dashboard(options: argparse.Namespace, own: Campaign, paths: Paths
     from tensorcopy.releases import environments
 
     pythons = environments.known_pythons(paths.pythons)
-    if options.releases:
-        chosen, lines = sides.choose([options.releases], own, pythons)
-        for line in lines:
-            print(line)
-        return chosen
     able = [release for release in reversed(own.releases) if not environments.why_not(release, pythons)]
     if not able:
         sides.of_release(own.releases[-1], pythons)  # raises why
@@ -233,7 +216,7 @@ def _serve(options: argparse.Namespace, directory: Path, *, failed: bool) -> Non
     """Serve the site until a signal ends the program; with exit code 2 where a release has failed."""
     from tensorcopy.site import server
 
-    with server.bound(directory, options.port) as bound:
+    with server.bound(directory) as bound:
         options.report_start("the server has ended; results and pages are kept", 2 if failed else 0)
         print(f"Served at http://127.0.0.1:{bound.server_address[1]}/ until Ctrl-C", flush=True)
         bound.serve_forever()

@@ -44,14 +44,12 @@ class Request:
     half: float | None = None  # of an interval, as a share, above which a case is not exact enough; None for the limits of a history
     again: bool = False  # whether launches are added to those that are there
     together: bool = False  # whether no launch is taken without one of the sides, and none of the newest alone: for a comparison
-    counts: str | None = ""  # a regular expression on the names of suites whose exact values are counted, once; None for none
-    values: bool = True  # whether what other suites track is measured, in up to `OF_VALUES` launches
+    counts: str = ""  # a regular expression on the names of suites whose exact values are counted, once, and in no comparison
     functions: bool = False  # whether the functions of cases are counted, where Valgrind is installed
     history: str = ""  # the name of the history; "" for that of the conditions, which has the name of this machine if it is new
     machine: str = ""  # that name; "" for the host's
     folder: Path | None = None  # of histories; None for that of asv.conf.json
     until: float = inf  # when no further launch begins, on the clock of time.monotonic
-    parallel: int = 0  # launches at a time, each on another core; 0 for as many as cores and memory allow
     asks: bool = False  # whether a person is asked before more than two installations
 
 
@@ -95,11 +93,11 @@ def wanted(request: Request, suites: Suites, devices: Collection[str]) -> dict[s
     named = re.compile(rf"'({'|'.join(absent)})'" if absent else "(?!)")  # by any parameter
     pattern, chosen = re.compile(request.selection), dict[str, Benchmark]()
     for name, suite in suites.items():
-        is_counted = request.counts is not None and bool(re.search(request.counts, name))
+        is_counted = not request.together and bool(re.search(request.counts, name))
         own = {
             text: index
             for index, (text, case) in enumerate(zip(suite.names, suite.cases))
-            if (suite.timed or (is_counted if suite.spec.shipped else request.values))
+            if (suite.timed or is_counted or not suite.spec.shipped)
             and case.device not in absent
             and not named.search(text)
             and request.device in ("", case.device)
@@ -110,8 +108,7 @@ def wanted(request: Request, suites: Suites, devices: Collection[str]) -> dict[s
             chosen[name] = replace(suite, selected=own)
     if not chosen:
         names = sorted(name for name, suite in suites.items() if not suite.spec.newest)
-        got = f"no {'case' if request.values else 'timed case'} that matches {request.case or request.selection!r}"
-        got += f" on {request.device}" if request.device else ""
+        got = f"no case that matches {request.case or request.selection!r}{request.device and f' on {request.device}'}"
         allowed = f"a regular expression on names such as {', '.join(names[:NAMED]) or 'none'}"
         raise TensorcopyError("nothing to measure", got=got, allowed=allowed, next="name one of these")
     return chosen
@@ -164,7 +161,7 @@ def tasks(
     for side in able:
         left = missing([side], exact, there, 1)
         left |= missing([side], varying, there, min(request.launches, OF_VALUES))
-        if request.counts is not None and campaign.observers:
+        if campaign.observers and not request.together:
             left[side.place, OBSERVED] = int(not there[side.place, OBSERVED])
         found.append(Task("counts", (side,), left, f"counting {side}"))
     return found

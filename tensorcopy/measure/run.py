@@ -11,14 +11,12 @@ import platform
 import re
 import shutil
 import sys
-from argparse import Namespace
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
 from itertools import pairwise
-from math import inf
 from pathlib import Path
 from threading import Event
 from time import monotonic
@@ -30,7 +28,7 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import Change, Reason
-from tensorcopy.measure import git, launch, plan, settings, sides
+from tensorcopy.measure import git, launch, plan, sides
 from tensorcopy.measure.launch import Benchmark
 from tensorcopy.measure.plan import Request, Task
 from tensorcopy.measure.process import SideFailed, shuffled, usable_cores
@@ -149,8 +147,6 @@ class _Run:
 
     def at_a_time(self) -> int:
         """Return how many launches are taken at a time: one for two cores, as far as memory suffices; one on a device."""
-        if self.request.parallel:
-            return min(self.request.parallel, len(usable_cores()))
         if any(each.program.provenance["accelerators"] for each in self.opened.values()):
             return 1
         from psutil import virtual_memory
@@ -464,29 +460,20 @@ def machine_name() -> str:
     return re.sub(r"[^\w.+-]", "-", platform.node()).strip("._+-")[:LONGEST_NAME] or "host"
 
 
-def requested(chosen: Sequence[Side], reference: Side | None, given: Namespace, **fields: Any) -> tuple[Request, list[str]]:
+def requested(chosen: Sequence[Side], reference: Side | None, *, needs: str, budget: float, **fields: Any) -> tuple[Request, list[str]]:
     """Return the request for sides and a reference, as far as the needed GPU can run them, and a line for each that it cannot.
 
-    given : settings, see `settings.add`
-    fields : other fields of the request
+    budget : seconds after which no launch begins
+    needs, fields : fields of the request
 
     Raises TensorcopyError where it can run none.
     """
-    able, lines, needs = [*chosen], list[str](), settings.needs(given.device)
+    able, lines = [*chosen], list[str]()
     if needs == "cuda":
         gpus = nvidia.visible_gpus()
         able, lines = sides.runnable(chosen, gpus)
         reference = reference if reference and not sides.runnable([reference, *able], gpus)[1] else None
-    asked = Request(
-        tuple(able),
-        reference,
-        device=given.device or "",
-        needs=needs,
-        until=monotonic() + (given.budget or inf),
-        parallel=given.parallel or 0,
-        **fields,
-    )
-    return asked, lines
+    return Request(tuple(able), reference, needs=needs, until=monotonic() + budget, **fields), lines
 
 
 def measured_here(history: str, own: Campaign, paths: Paths) -> list[Result]:

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.errors import TensorcopyError
-
 MISSING = "404.html"  # what the site answers for an address without a page
-PORTS = (*range(8080, 8100), 0)  # the usual port, its neighbours, any free one
+PORTS = range(8080, 8100)  # the usual port and its neighbours, before any free one
 PATIENCE = 30.0  # seconds that a client may be silent: otherwise it would keep a thread for ever
 
 
-def bound(directory: Path, port: int | None) -> ThreadingHTTPServer:
-    """Return a server for `directory`, bound but not yet serving.
-
-    port : None for 8080 or the next free one
-    Raises TensorcopyError when the port is in use or not allowed.
-    """
+def bound(directory: Path) -> ThreadingHTTPServer:
+    """Return a server for `directory` on port 8080 or the next free one, bound but not yet serving."""
     handler = partial(_QuietHandler, directory=str(directory))
-    for candidate in PORTS if port is None else (port,):
-        try:
-            return _Server(("127.0.0.1", candidate), handler)
-        except (OSError, OverflowError):
-            continue
-    raise TensorcopyError(
-        "cannot serve on this port",
-        got=f"{port}, in use or not allowed",
-        allowed="a free port from 1 to 65535",
-        next="choose another --port, or omit it to use the next free one",
-    )
+    for port in PORTS:
+        with suppress(OSError):
+            return _Server(("127.0.0.1", port), handler)
+    return _Server(("127.0.0.1", 0), handler)
 
 
 class _Server(ThreadingHTTPServer):

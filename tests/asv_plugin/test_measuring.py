@@ -6,6 +6,7 @@ import shutil
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -18,8 +19,9 @@ from tensorcopy.measure import run as runs
 from tensorcopy.measure import sides
 from tensorcopy.measure.plan import Request
 from tensorcopy.results import launches
-from tensorcopy.worker import hardware
+from tensorcopy.worker import hardware, nvidia
 from tensorcopy.worker.devices import cpu_model
+from tensorcopy.worker.nvidia import Gpu
 from tests import launch_files
 from tests.conftest import ROOT, Checkout, at_home
 from tests.repositories import AUTHOR, commit_all
@@ -47,7 +49,7 @@ def checkout(campaign_of_asv, no_other_repository, every_python, tmp_path, monke
 
     monkeypatch.setattr(runs, "confirm_installing", lambda *_: None)
     monkeypatch.setattr(runs, "run", raise_request)
-    for name in ("TENSORCOPY_LAUNCHES", "TENSORCOPY_FOR", "TENSORCOPY_NEEDS"):
+    for name in ("TENSORCOPY_LAUNCHES", "TENSORCOPY_FOR", "TENSORCOPY_NEEDS", "TENSORCOPY_DEVICE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     shutil.copy(ROOT / "asv.conf.json", tmp_path)
@@ -126,14 +128,21 @@ def test_what_was_measured_is_not_measured_again(checkout, caplog, monkeypatch):
 
 def test_settings_and_options_say_how_much_is_measured(checkout, monkeypatch):
     """Of the environment, where the workflow sets them, and of asv."""
-    for name, value in {"DEVICE": "cpu", "NEEDS": "mps", "PARALLEL": "2"}.items():
-        monkeypatch.setenv(f"TENSORCOPY_{name}", value)
+    monkeypatch.setenv("TENSORCOPY_DEVICE", "cpu")
+    assert asked("run").needs == "cpu"
+    monkeypatch.setenv("TENSORCOPY_NEEDS", "mps")
+    monkeypatch.setenv("TENSORCOPY_FOR", "1h")
     request = asked("run", "-a", "rounds=7", "-b", "time_a", "-b", "(?i)B", "--machine", "box")
-    assert (request.device, request.needs, request.parallel) == ("cpu", "mps", 2)
+    assert (request.device, request.needs) == ("cpu", "mps")
+    assert monotonic() < request.until < monotonic() + 3601
     assert (request.launches, request.selection, request.history) == (7, "(?:time_a)|(?:(?i:B))", "box")
     assert request.functions is False
     monkeypatch.setenv("TENSORCOPY_NEEDS", "tpu")
     with pytest.raises(TensorcopyError, match="invalid TENSORCOPY_NEEDS: got 'tpu'; allowed: cpu, "):
+        measuring.run(*options_of("run"))
+    monkeypatch.setenv("TENSORCOPY_NEEDS", "cuda")
+    monkeypatch.setattr(nvidia, "visible_gpus", lambda: [Gpu("NVIDIA H200", "550.54.14", (9, 0))])
+    with pytest.raises(TensorcopyError, match="NVIDIA H200 can run none of these releases"):
         measuring.run(*options_of("run"))
     monkeypatch.delenv("TENSORCOPY_NEEDS")
     quick = asked("run", "--quick")
@@ -164,7 +173,7 @@ def test_asv_continuous_compares_two_releases(checkout):
     """Four launches, up to sixteen of what is not exact enough for the factor; without one release its parent is the other."""
     for request in (asked("continuous", "v2.14.1", "v2.15.0"), asked("continuous", "v2.15.0")):
         assert versions(request) == NEWEST[-2:]
-        assert (request.launches, request.most, request.together, request.counts) == (8, 16, True, None)
+        assert (request.launches, request.most, request.together) == (8, 16, True)
         assert request.half == pytest.approx(0.05)
         assert (request.again, request.folder) == (True, None)
     assert asked("continuous", "v2.15.0", "--factor", "1.02").half == pytest.approx(0.01)

@@ -4,7 +4,6 @@ import argparse
 import io
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from argparse import ArgumentTypeError
@@ -29,10 +28,10 @@ def checkout(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("arguments", [["--releases", "9.9"], ["--releases", "2.7..2.5"]])
+@pytest.mark.parametrize("arguments", ["9.9", "2.7..2.5"])
 def test_bad_input_is_one_line_and_exit_code_2(checkout, capsys, arguments):
     """Nothing is installed or measured."""
-    assert main(["dashboard", *arguments]) == 2
+    assert main(["measure", arguments]) == 2
     assert LINE.match(capsys.readouterr().err)
     assert sorted(path.name for path in checkout.iterdir()) == ["asv.conf.json"]
 
@@ -87,26 +86,16 @@ def test_another_size_is_an_error(text):
         numel(text)
 
 
-def test_a_port_in_use_is_an_error_before_anything_is_measured(checkout, capsys):
-    """The error names the port."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
-        assert main(["dashboard", "--port", port]) == 2
-    error = capsys.readouterr().err
-    assert LINE.match(error)
-    assert f"got {port}" in error
-
-
 def test_a_missing_python_is_an_error(checkout, capsys, monkeypatch):
     """The error shows how to install it."""
     monkeypatch.setattr("tensorcopy.releases.uv.find_python", lambda python: None)
-    assert main(["dashboard", "--no-serve", "--releases", "1.9.0"]) == 2
+    assert main(["measure", "1.9.0@3.9"]) == 2
     error = capsys.readouterr().err
     assert LINE.match(error)
     assert "torch 1.9.0 is skipped: got wheels for Python 3.7 to 3.9" in error
     assert "uv python install 3.9" in error
+    assert main(["dashboard", "--no-serve"]) == 2
+    assert " is skipped: got wheels for Python 3" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

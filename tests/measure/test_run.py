@@ -186,9 +186,10 @@ def machine(every_python, tmp_path, monkeypatch) -> Machine:
 
 
 @pytest.fixture
-def two_cores(monkeypatch):
-    """Two cores that this process may use."""
-    monkeypatch.setattr(run, "usable_cores", lambda: [3, 5])
+def four_cores(monkeypatch):
+    """Four cores that this process may use, of which two launches are taken at a time."""
+    monkeypatch.setattr(run, "usable_cores", lambda: [3, 5, 7, 9])
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=64e9))
 
 
 def measure(*arguments: str) -> int:
@@ -234,7 +235,7 @@ def test_resuming_is_counting(machine, capsys):
 def test_a_launch_does_not_count_for_another_form_of_its_suite(machine, change):
     """Its values would be in no history; nor for a case that it did not have."""
     for expected in (2, 4, 4):
-        assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
+        assert measure("2.15.0", "--launches", "2") == 0
         assert len(machine.taken) == expected
         machine.change(**change)
 
@@ -248,9 +249,9 @@ def test_launches_of_one_case_do_not_count_as_those_of_all(machine):
 
 def test_launches_of_another_processor_do_not_count(machine, capsys):
     """They are of another history."""
-    assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
+    assert measure("2.15.0", "--launches", "2") == 0
     machine.cpu = "Another 1"
-    assert measure("2.15.0", "--launches", "2", "--no-counts") == 0
+    assert measure("2.15.0", "--launches", "2") == 0
     assert len(machine.taken) == 4
     assert "in results/box-2" in capsys.readouterr().out
     assert measure("2.15.0", "--launches", "3", "--history", "box") == 2
@@ -260,29 +261,29 @@ def test_launches_of_another_processor_do_not_count(machine, capsys):
 def test_a_new_release_is_measured_beside_the_reference_and_its_neighbours(machine):
     """NEW: those that are newer than any measured one, and two before them; on a machine without results the newest two."""
     rows = [release.version for release in release_table.load()]
-    assert measure("NEW", "--launches", "1", "--no-counts") == 0
+    assert measure("NEW", "--launches", "1") == 0
     assert machine.sides.pop() == [*(f"{version}@3.11" for version in rows[-2:]), "2.8.0@3.11"]
     shutil.rmtree("results")
-    assert measure(rows[-3], "--launches", "1", "--no-counts") == 0
-    assert measure("NEW", "--launches", "1", "--no-counts") == 0
+    assert measure(rows[-3], "--launches", "1") == 0
+    assert measure("NEW", "--launches", "1") == 0
     assert machine.sides[-1] == [*(f"{version}@3.11" for version in rows[-4:]), "2.8.0@3.11"]
 
 
 def test_the_article_s_sizes_are_timed_with_the_newest_release_alone(machine, capsys):
     """In launches beside the reference, which are missing from no other release; they count as none of the history."""
-    assert measure("2.14.1..2.15.0", "--launches", "2", "--no-counts") == 0
+    assert measure("2.14.1..2.15.0", "--launches", "2") == 0
     machine.suites[BETWEEN] = replace(SUITES[BY_SIZE], name=BETWEEN)
-    assert measure("2.13.0..2.14.1", "--launches", "2", "--no-counts") == 0
+    assert measure("2.13.0..2.14.1", "--launches", "2") == 0
     assert machine.sides == [["2.14.1@3.11", "2.15.0@3.11", "2.8.0@3.11"]] * 2 + [["2.13.0@3.11", "2.14.1@3.11", "2.8.0@3.11"]] * 2
     for _ in range(2):
-        assert measure("--launches", "2", "--no-counts", "2.14.1..2.15.0") == 0
+        assert measure("--launches", "2", "2.14.1..2.15.0") == 0
         assert machine.taken[4:] == [(["2.15.0@3.11", "2.8.0@3.11"], [f"{BETWEEN}('{name}', 16)" for name in ("clone", "tensor")])] * 2
     assert "2 launches of 2 sides" in capsys.readouterr().out
-    assert measure("2.15.0", "--launches", "3", "--no-counts", "--bench", "article") == 0
+    assert measure("2.15.0", "--launches", "3", "--bench", "article") == 0
     assert len(machine.taken) == 7
     assert "1 release with 3 launches each, in results/box" in capsys.readouterr().out
     machine.fails["2.15.0"] = TensorcopyError("it is broken", got="", allowed="", next="")
-    assert measure("2.14.1..2.15.0", "--launches", "5", "--no-counts") == 2
+    assert measure("2.14.1..2.15.0", "--launches", "5") == 2
     assert all(BETWEEN not in text for _, texts in machine.taken[7:] for text in texts)
 
 
@@ -290,7 +291,7 @@ def test_a_launch_of_one_release_on_two_pythons_is_beside_no_other(machine):
     """The newest release is the reference itself, on another Python: its name says nothing of a second torch."""
     machine.suites[BETWEEN] = replace(SUITES[BY_SIZE], name=BETWEEN)
     (older,), said = sides.choose(["2.8.0@3.9"], shipped(), ())[0], list[str]()
-    request = Request((older,), sides.reference(shipped().releases, ["3.11"]), launches=1, most=1, counts=None, values=False)
+    request = Request((older,), sides.reference(shipped().releases, ["3.11"]), launches=1, most=1)
     machine.before_a_launch = lambda core, report_progress: report_progress(0.0, "")
     run.run(request, shipped(), configuration.paths(), report_progress=lambda share, doing: said.append(doing.partition(", launch")[0]))
     of_times = {name for name in said if name.startswith("torch")}
@@ -300,9 +301,9 @@ def test_a_launch_of_one_release_on_two_pythons_is_beside_no_other(machine):
 def test_the_reference_gets_the_launches_that_it_is_asked_for(machine):
     """Also where the other releases have theirs, without it."""
     machine.cannot_start = "2.8.0@3.11"
-    assert measure("2.15.0", "--launches", "2", "--no-counts") == 2
+    assert measure("2.15.0", "--launches", "2") == 2
     machine.cannot_start = ""
-    assert measure("2.8.0", "2.15.0", "--launches", "2", "--no-counts") == 0
+    assert measure("2.8.0", "2.15.0", "--launches", "2") == 0
     assert machine.sides == [["2.15.0@3.11"]] * 2 + [["2.15.0@3.11", "2.8.0@3.11"]] * 2
 
 
@@ -312,16 +313,16 @@ def test_the_reference_gets_the_launches_that_it_is_asked_for(machine):
 def test_inexact_cases_get_as_many_launches_again(machine, capsys):
     """Whatever their difference is. What was taken is not taken again, and exact ones get no more."""
     machine.noise = {IN_DOUBT: 0.05}
-    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts") == 0
+    assert measure("2.14.1..2.15.0", "--launches", "4") == 0
     assert [cases for _, cases in machine.taken] == [[CLEAR, IN_DOUBT]] * 4 + [[IN_DOUBT]] * 4
     assert {tuple(names) for names in machine.sides} == {("2.14.1@3.11", "2.15.0@3.11", "2.8.0@3.11")}
     printed = capsys.readouterr().out
-    assert "4 launches of 3 sides: about 1 min; then up to as many launches again of the cases that are not exact enough" in printed
+    assert "4 launches of 3 sides, and counts of 2 releases: about 1 min; then up to as many launches again of the cases" in printed
     assert "1 case not exact enough after 4 launches: copies.BySize tensor numel=16" in printed
-    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts") == 0
+    assert measure("2.14.1..2.15.0", "--launches", "4") == 0
     assert len(machine.taken) == 8
     machine.noise = {}
-    assert measure("2.7.1", "--launches", "4", "--no-counts") == 0
+    assert measure("2.7.1", "--launches", "4") == 0
     assert len(machine.taken) == 12
 
 
@@ -331,16 +332,16 @@ def test_launches_are_added_to_those_that_are_there(machine, every_python):
     machine.noise = {IN_DOUBT: 0.05}
     for expected in ([[CLEAR, IN_DOUBT]] * 4 + [[IN_DOUBT]] * 4, [[CLEAR]] * 4, [[CLEAR, IN_DOUBT]] * 4):
         machine.taken.clear()
-        run.run(Request((*chosen,), launches=4, again=True, counts=None), shipped(), configuration.paths())
+        run.run(Request((*chosen,), launches=4, again=True), shipped(), configuration.paths())
         assert [cases for _, cases in machine.taken] == expected
 
 
 def test_a_run_that_ends_in_its_second_stage_keeps_the_first_and_goes_on(machine):
     """A launch of all cases is one, whether or not that of some follows."""
     machine.noise = {IN_DOUBT: 0.05}
-    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts", "--for", "6m") == 0
+    assert measure("2.14.1..2.15.0", "--launches", "4", "--for", "6m") == 0
     assert [len(cases) for _, cases in machine.taken] == [2] * 4 + [1] * 2
-    assert measure("2.14.1..2.15.0", "--launches", "4", "--no-counts") == 0
+    assert measure("2.14.1..2.15.0", "--launches", "4") == 0
     assert [len(cases) for _, cases in machine.taken] == [2] * 4 + [1] * 4
 
 
@@ -405,9 +406,7 @@ def test_what_cannot_be_compared_now_is_one_line(machine, capsys):
 
 
 def test_counts_are_taken_once_of_each_release(machine, capsys):
-    """Not with --no-counts. Where only times are selected, such a launch has what methods were observed to do."""
-    assert measure("2.14.1..2.15.0", "--launches", "1", "--no-counts") == 0
-    assert machine.counted == []
+    """Where only times are selected, such a launch has what methods were observed to do."""
     for selection in (("--bench", "copies"), ("--bench", "copies"), (), ()):
         assert measure("2.14.1..2.15.0", "--launches", "1", *selection) == 0
         assert Counter(machine.counted) == dict.fromkeys(["2.14.1", "2.15.0"], 1 if selection else 2)
@@ -417,8 +416,8 @@ def test_counts_are_taken_once_of_each_release(machine, capsys):
     printed = capsys.readouterr().out
     assert "2 releases counted, in results/box" in printed
     assert re.findall("^counts of .*", printed, re.MULTILINE)[-1] == "counts of 2 releases: about 1 min"
-    assert measure("2.15.0", "--bench", "^memory", "--no-counts") == 2
-    assert "nothing to measure: got no timed case that matches '^memory'" in capsys.readouterr().err
+    assert measure("2.15.0", "--bench", "^none") == 2
+    assert "nothing to measure: got no case that matches '^none'" in capsys.readouterr().err
 
 
 def test_a_tracked_value_is_counted_in_up_to_three_launches(machine):
@@ -429,7 +428,7 @@ def test_a_tracked_value_is_counted_in_up_to_three_launches(machine):
         assert machine.counted == ["2.15.0"] * counted
 
 
-def test_of_another_s_suite_the_least_time_is_said(machine, two_cores, capsys):
+def test_of_another_s_suite_the_least_time_is_said(machine, four_cores, capsys):
     """Its setup and its calls may take minutes, which nothing tells before.
 
     Each side takes 3 s to start, and a case .1 s, or .3 s to count: two launches at a time of 500 cases and three sides
@@ -439,7 +438,7 @@ def test_of_another_s_suite_the_least_time_is_said(machine, two_cores, capsys):
         machine.suites[name] = Benchmark(
             name, spec_of(name, "" if kind == "time" else "unit"), "1", ["n"], [[str(number) for number in range(500)]], type=kind
         )
-    assert measure("2.14.1..2.15.0", "--launches", "2", "--parallel", "2", "--bench", "theirs") == 0
+    assert measure("2.14.1..2.15.0", "--launches", "2", "--bench", "theirs") == 0
     printed = capsys.readouterr().out
     assert "2 launches of 3 sides, 2 at a time, and counts of 2 releases: at least 13 min for 1000 cases, more where setup" in printed
     assert "or a call is slow; then" in printed
@@ -451,14 +450,14 @@ def test_of_another_s_suite_the_least_time_is_said(machine, two_cores, capsys):
 def test_failing_cases_are_told_after_the_first_launch(machine, capsys):
     """A run may take hours; also at a stop, and again until the cases are mended, which gives their suite another version."""
     machine.failing = [IN_DOUBT]
-    line = "1 of 2 cases fails: RuntimeError: no kernel; next: --bench leaves cases out"
+    line = "1 of 3 cases fails: RuntimeError: no kernel; next: --bench leaves cases out"
     seen = []
     machine.before_a_launch = lambda *_: seen.append(capsys.readouterr().out)
-    assert measure("2.15.0", "--launches", "2", "--no-counts") == 2
+    assert measure("2.15.0", "--launches", "2") == 2
     assert (line in seen[0], line in seen[1]) == (False, True)
     for _ in range(2):
         assert re.search(r"failed with torch .*: copies\.BySize tensor numel=16: RuntimeError: no kernel", capsys.readouterr().out)
-        assert measure("2.15.0", "--launches", "2", "--no-counts") == 2
+        assert measure("2.15.0", "--launches", "2") == 2
     assert len(machine.taken) == 2
 
     def stop(*_: object) -> None:
@@ -468,25 +467,25 @@ def test_failing_cases_are_told_after_the_first_launch(machine, capsys):
 
     machine.before_a_launch = stop
     with pytest.raises(KeyboardInterrupt):
-        measure("2.15.0", "--launches", "5", "--no-counts")
+        measure("2.15.0", "--launches", "5")
     assert line in capsys.readouterr().out
     machine.failing, machine.before_a_launch = [], lambda *_: None
     machine.change(version="5")
-    assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
+    assert measure("2.15.0", "--launches", "1") == 0
 
 
 def test_a_module_that_cannot_be_imported_does_not_stop_the_others(machine, capsys):
     """It is named, and what it lacks; where cases are selected, it is no failure."""
     machine.broken = {"bad": "in suites/bad.py: ModuleNotFoundError: No module named 'scipy'"}
-    assert measure("2.15.0", "--launches", "1", "--no-counts") == 2
+    assert measure("2.15.0", "--launches", "1") == 2
     assert len(machine.taken) == 1
     printed = capsys.readouterr()
     assert "bad of the suites cannot be measured: got in suites/bad.py: ModuleNotFoundError: No module named 'scipy'" in printed.err
     assert 'next: requires = ["scipy"] in [project] of tensorcopy.toml' in printed.err
-    assert measure("2.15.0", "--launches", "2", "--no-counts", "--bench", "^copies") == 0
+    assert measure("2.15.0", "--launches", "2", "--bench", "^copies") == 0
     assert "bad of the suites cannot be measured" in capsys.readouterr().out
     machine.suites.clear()
-    assert measure("2.15.0", "--launches", "1", "--no-counts") == 2
+    assert measure("2.15.0", "--launches", "1") == 2
     assert "bad of the suites cannot be measured" in capsys.readouterr().err
 
 
@@ -494,7 +493,7 @@ def test_a_side_that_fails_is_left_out_and_named(machine, capsys):
     """The others are measured without it; its error is a line, and the exit code is 2."""
     machine.fails["2.13.0"] = TensorcopyError("torch 2.13.0 was not installed", got="nothing", allowed="a wheel", next="wait")
     machine.cannot_start = "2.14.1@3.11"
-    assert measure("2.13.0..2.15.0", "--launches", "2", "--no-counts") == 2
+    assert measure("2.13.0..2.15.0", "--launches", "2") == 2
     assert machine.sides == [["2.15.0@3.11", "2.8.0@3.11"]] * 2
     printed = capsys.readouterr().err
     assert [text for text in ("torch 2.13.0 was not installed", "no libtorch") if printed.count(text) != 1] == []
@@ -504,7 +503,7 @@ def test_a_launch_without_another_side_says_so(machine, capsys):
     """As without a network, where the reference cannot be installed; and a torch that cannot use a device that is there."""
     machine.unsupported = {"cuda": "no kernels for sm_121"}
     machine.fails["2.8.0"] = TensorcopyError("torch 2.8.0 was not installed", got="nothing", allowed="a wheel", next="wait")
-    assert measure("2.15.0", "--launches", "1", "--no-counts") == 0
+    assert measure("2.15.0", "--launches", "1") == 0
     assert machine.sides == [["2.15.0@3.11"]]
     printed = capsys.readouterr().out
     assert "measured alone: its methods are ranked" in printed
@@ -515,7 +514,7 @@ def test_a_launch_without_another_side_says_so(machine, capsys):
 def test_what_no_launch_can_give_is_not_tried_for_ever_and_is_named(machine, capsys):
     """A case that vanishes from its launches, as of a parameter that is drawn at random."""
     machine.brings = "'clone'"
-    assert measure("2.15.0", "--launches", "1", "--no-counts") == 2
+    assert measure("2.15.0", "--launches", "1") == 2
     assert len(machine.taken) == 2  # the other case is there after the first
     in_vain = "a launch brought torch 2.15.0 on Python 3.11 beside torch 2.8.0 no nearer to what it lacks"
     expected = f"{in_vain}: got nothing of {IN_DOUBT}; allowed: the same cases in each launch; next: give parameters fixed texts"
@@ -548,29 +547,31 @@ def test_a_full_disk_is_found_before_anything_is_installed(machine, monkeypatch,
     assert expected in capsys.readouterr().err
 
 
-def test_launches_run_at_the_same_time_on_cores_of_their_own(machine, two_cores, capsys):
-    """Of different Pythons, where there are two; no more than there are cores."""
+def test_launches_run_at_the_same_time_on_cores_of_their_own(machine, four_cores, capsys):
+    """Of different Pythons, where there are two; one for two cores, and one on a device."""
     together = Barrier(2, timeout=20)
     machine.before_a_launch = lambda *_: together.wait()
-    assert measure("2.7.1", "2.7.1@3.9", "--launches", "2", "--parallel", "3", "--bench", "clone", "--no-counts") == 0
-    assert "4 launches of 2 sides, 2 at a time: about 1 min" in capsys.readouterr().out
-    assert sorted(machine.cores) == [3, 3, 5, 5]
+    assert measure("2.7.1", "2.7.1@3.9", "--launches", "2", "--bench", "clone") == 0
+    assert "4 launches of 2 sides, 2 at a time, and counts of 2 releases: about 1 min" in capsys.readouterr().out
+    assert all(len({*machine.cores[first : first + 2]}) == 2 for first in (0, 2))
+    assert {*machine.cores} <= {3, 5, 7, 9}
     assert Counter(map(tuple, machine.sides)) == {("2.7.1@3.11", "2.8.0@3.11"): 2, ("2.7.1@3.9", "2.8.0@3.11"): 2}
 
 
-def test_what_launches_at_the_same_time_cannot_give_is_named_once(machine, two_cores, capsys):
+def test_what_launches_at_the_same_time_cannot_give_is_named_once(machine, four_cores, capsys):
     machine.brings = "'clone'"
-    assert measure("2.15.0", "--launches", "2", "--parallel", "2", "--no-counts") == 2
+    assert measure("2.15.0", "--launches", "2") == 2
     assert len(machine.taken) == 4
     assert capsys.readouterr().err.count("no nearer to what it lacks") == 1
 
 
-def test_an_interrupt_ends_launches_that_run_at_the_same_time(machine, two_cores):
+def test_an_interrupt_ends_launches_that_run_at_the_same_time(machine, four_cores):
     """Each at its next case; what has ended is kept."""
-    ended = []
+    began, ended = list[int](), list[int]()
 
     def begin(core, report_progress):
-        if core == 3:
+        began.append(core)
+        if len(began) == 2:
             raise DiskError("disk full", got="0 B", allowed="some", next="free some")
         try:
             while True:
@@ -579,8 +580,8 @@ def test_an_interrupt_ends_launches_that_run_at_the_same_time(machine, two_cores
             ended.append(core)
 
     machine.before_a_launch = begin
-    assert measure("2.15.0", "--launches", "2", "--parallel", "2", "--bench", "clone", "--no-counts") == 2
-    assert ended == [5]
+    assert measure("2.15.0", "--launches", "2", "--bench", "clone") == 2
+    assert ended == began[:1]
 
 
 # a person's own machine
@@ -616,11 +617,11 @@ def test_one_s_own_machine_gets_a_history(machine, dashboard, monkeypatch, capsy
 
 
 def test_a_quick_dashboard_takes_one_launch(machine, dashboard):
-    """Of copies and conversions by size; its memory is counted, too."""
-    for expected in (1, 2):
-        assert dashboard("--quick", "--releases", "2.15.0") == 0
-        assert machine.taken == [(["2.15.0@3.11"], [CLEAR, IN_DOUBT])] * expected
-        assert machine.counted == ["2.15.0"]
+    """Of copies and conversions by size; its memory is counted, too, once of a release."""
+    for measured, counted in ((["2.15.0@3.11"], ["2.15.0"]), (["2.14.1@3.11", "2.15.0@3.11"], ["2.15.0", "2.14.1"])):
+        assert dashboard("--quick") == 0
+        assert machine.taken.pop() == (measured, [CLEAR, IN_DOUBT])
+        assert (machine.taken, machine.counted) == ([], counted)
 
 
 def test_the_dashboard_names_a_launch_that_cannot_be_read(machine, dashboard, capsys):
@@ -705,10 +706,9 @@ def two_interpreters(machine, tmp_path):
 
 def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interpreters, capsys):
     """Also of two Pythons; the newest release is in each, and nothing is installed or removed."""
-    assert measure(*two_interpreters, "--launches", "3", "--no-counts") == 0
+    assert measure(*two_interpreters, "--launches", "3") == 0
     assert machine.sides == [["2.14.1@3.12", "2.15.0@3.11"]] * 3
-    (folder,) = Path("results").iterdir()
-    of_times = stored(str(folder))
+    of_times = [each for folder in Path("results").iterdir() for each in stored(str(folder)) if each.kind == "times"]
     assert {each.sides[each.reference].sha for each in of_times} == {release_table.load().find("2.15.0").sha}
     assert {side.environment for each in of_times for side in each.sides} == {"py3.12-cuda-interpreter", "py3.11-cuda-interpreter"}
     assert measure(*two_interpreters, "--interpreter", "./c") == 2
@@ -718,23 +718,20 @@ def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interp
     assert interpreters.torch_of(Path("missing")) == []
 
 
-@pytest.mark.parametrize("arguments", [("--device", "cuda"), ()], ids=["option", "environment variable"])
 @pytest.mark.parametrize("backend", ["", "cu126"])
-def test_a_required_gpu_selects_the_releases_before_they_are_installed(machine, monkeypatch, capsys, arguments, backend):
+def test_a_required_gpu_selects_the_releases_before_they_are_installed(machine, monkeypatch, capsys, backend):
     """The table describes the default wheels: where uv installs others, the check before measuring decides."""
     machine.accelerators = {"cuda": "NVIDIA H200"}
-    monkeypatch.setenv("TENSORCOPY_NEEDS", "" if arguments else "cuda")
     monkeypatch.setenv("UV_TORCH_BACKEND", backend)
     monkeypatch.setattr(nvidia, "visible_gpus", lambda: [OLD_GPU])
-    code = measure("2.15.0", "--launches", "1", "--no-counts", *arguments)
+    code = measure("2.15.0", "--launches", "1", "--device", "cuda")
     assert code == (0 if backend else 2)
     refused = "NVIDIA H200 can run none of these releases: got CUDA 13.2 needs driver R580 or newer, and this one is 550.54.14; "
     printed = capsys.readouterr().err
     assert (refused in printed) == (not backend)
     assert ("or set UV_TORCH_BACKEND to an older CUDA" in printed) == (not backend)
     if backend:
-        on_cuda = "copies.Latency.time_copy('clone', 16, 'cuda')"
-        assert machine.taken[-1][1] == ([on_cuda] if arguments else [CLEAR, IN_DOUBT, on_cuda])
+        assert machine.taken[-1][1] == ["copies.Latency.time_copy('clone', 16, 'cuda')"]
 
 
 def test_two_commits_are_measured_with_a_torch_that_both_know(machine, tmp_path):
@@ -767,7 +764,7 @@ def test_two_commits_are_measured_with_a_torch_that_both_know(machine, tmp_path)
     machine.opened = broken_with_head
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sides, "opened", broken_with_head)
-        request = Request(tuple(chosen), launches=4, most=4, together=True, counts=None, folder=run.revisions_folder(paths))
+        request = Request(tuple(chosen), launches=4, most=4, together=True, folder=run.revisions_folder(paths))
         outcome = run.run(request, shipped(), paths)
         assert "base runs its own suites: new: ImportError: no new" in outcome.notes
         assert "head has pointers of Git LFS in place of weights: install git-lfs, and repeat" in outcome.notes

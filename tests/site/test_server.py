@@ -21,7 +21,7 @@ def site(tmp_path_factory):
     (folder / "large.bin").write_bytes(bytes(8 << 20))
     (folder / server.MISSING).write_text("No such page")
     (parent / "secret").write_text("secret")
-    with server.bound(folder, 0) as bound:
+    with server.bound(folder) as bound:
         threading.Thread(target=bound.serve_forever, args=(POLL,), daemon=True).start()
         yield bound
         bound.shutdown()

@@ -90,7 +90,7 @@ HIDDEN = (
     except KeyboardInterrupt: pass
     raise ImportError("the C-extensions failed")""",
 )
-SERVING = 'cli.measure._serve(types.SimpleNamespace(**vars(options), port=0, open=False), cli.Path("."), failed={failed})'
+SERVING = 'cli.measure._serve(options, cli.Path("."), failed={failed})'
 
 
 @pytest.mark.parametrize("body", HIDDEN)

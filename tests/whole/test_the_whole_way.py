@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tensorcopy.copying.shipped import shipped
+from tensorcopy.measure.sides import REFERENCE
 from tensorcopy.releases import environments, release_table
 from tensorcopy.results import launches, reader
 from tests.conftest import copied, installed, link_environments
@@ -35,39 +36,40 @@ def result_of(checkout, release, python, machine):
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """A copy of this checkout, in which the newest release is installed."""
+    """A copy of this checkout, in which the reference and the newest release are installed."""
     made = copied(tmp_path_factory)
-    link_environments(made.root, installed(tmp_path_factory, NEWEST.version))
+    link_environments(made.root, installed(tmp_path_factory, REFERENCE, NEWEST.version))
     return made
 
 
 @pytest.fixture(scope="module")
 def measured(checkout, gpu):
-    """Both releases, measured with --quick and published by the main command, the newest on a machine with a GPU.
+    """The oldest release, measured beside the reference, and the newest, by the main command, which publishes both, on a GPU's machine.
 
     In all tests of this module, cases have one size.
     """
     checkout.edit("benchmarks/cases.py", r"^(NUMELS|ON_DEVICE) = [^#\n]*", r"\1 = [2**4]  ")
-    runs = []
-    for release, machine, variables in ((OLDEST, "ci", {}), (NEWEST, "gpu-box", gpu.variables(OPERATION_US=20))):
-        options = ("--quick", "--no-serve", "--history", machine, "--releases", release.version)
-        runs.append(checkout.run("tensorcopy", "dashboard", *options, **variables))
-        assert runs[-1].returncode == 0, runs[-1].stdout + runs[-1].stderr
+    options = (f"{OLDEST.version}@3.9", "--launches", "1", "--bench", "BySize|^memory", "--history", "ci")
+    runs = [checkout.run("tensorcopy", "measure", *options)]
+    options = ("--quick", "--no-serve", "--history", "gpu-box")
+    runs.append(checkout.run("tensorcopy", "dashboard", *options, **gpu.variables(OPERATION_US=20)))
+    for done in runs:
+        assert done.returncode == 0, done.stdout + done.stderr
     return runs
 
 
 def test_the_dashboard_prints_each_stage_and_the_page(measured):
     """The stages are installing, measuring, counting and publishing. Alone, a release is unpaired, and that is said."""
+    assert "installing torch 1.9.0 on Python 3.9\n" in measured[0].stdout
     assert re.search(
-        r"installing torch 1.9.0 on Python 3.9\n"
         r"1 launch of 1 side, and counts of 1 release: about \d+ min[^\n]*\n"
         r"(?:[^\n]*\n)*?"
-        r"counting torch 1.9.0 on Python 3.9, launch 1 of 1\n"
+        rf"counting torch {NEWEST.version} on Python 3.11, launch 1 of 1\n"
         r"publishing the site",
-        measured[0].stdout,
+        measured[1].stdout,
     )
-    assert re.search(r"The page: .*site/index.html\n", measured[0].stdout)
-    assert "dashboard again to compare it with the release before" in measured[0].stdout
+    assert re.search(r"The page: .*site/index.html\n", measured[1].stdout)
+    assert "dashboard again to compare it with the release before" in measured[1].stdout
 
 
 @pytest.mark.parametrize(("release", "python", "machine"), MEASURED, ids=["oldest", "newest"])
@@ -117,7 +119,7 @@ def test_an_interpreters_own_torch_can_be_measured(checkout, measured):
     assert "takes turns with a reference" in " ".join(done.stdout.split())
     (taken,) = [each for each in launches_of(checkout, "container").values() if each.kind == "times"]
     assert taken.sides[0].environment.endswith("-interpreter")
-    paired = checkout.run("tensorcopy", "measure", *options[:-1], "2", "--no-counts", "--reference", sys.executable)
+    paired = checkout.run("tensorcopy", "measure", *options[:-1], "2", "--interpreter", sys.executable)
     assert paired.returncode == 0, paired.stdout + paired.stderr
     shutil.rmtree(checkout.root / "results" / "container")
 
@@ -125,8 +127,8 @@ def test_an_interpreters_own_torch_can_be_measured(checkout, measured):
 def test_without_a_network_the_error_is_one_line_and_results_stay(checkout, measured, tmp_path):
     """With a release that is not installed yet, an empty cache and no index."""
     before, release = launches_of(checkout).keys(), release_table.load()[-2]
-    options = ("--quick", "--no-serve", "--history", "ci", "--releases", release.version)
-    done = checkout.run("tensorcopy", "dashboard", *options, UV_OFFLINE="1", UV_CACHE_DIR=str(tmp_path))
+    options = (release.version, "--launches", "1", "--history", "ci", "--device", "cpu")
+    done = checkout.run("tensorcopy", "measure", *options, "--bench", ONE_CASE, UV_OFFLINE="1", UV_CACHE_DIR=str(tmp_path))
     assert done.returncode == 2
     assert LINE.search(done.stderr)
     assert f"torch {release.version} was not installed on Python 3.11" in done.stderr
