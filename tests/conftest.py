@@ -23,7 +23,7 @@ from jinja2 import FileSystemBytecodeCache
 
 from tensorcopy import cli
 from tensorcopy.campaign import Campaign
-from tensorcopy.copying.shipped import of_folder, shipped
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.sides import REFERENCE
 from tensorcopy.releases import environments, interpreters, release_table, uv
@@ -322,14 +322,6 @@ def no_other_repository(monkeypatch: pytest.MonkeyPatch) -> None:
 def every_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every Python is on this machine; its path is its version."""
     monkeypatch.setattr(uv, "find_python", Path)
-
-
-@pytest.fixture
-def campaign_of_asv(monkeypatch: pytest.MonkeyPatch) -> None:
-    """asv's commands have the campaign of the current folder, as where the plug-in has prepared them."""
-    from tensorcopy.asv_plugin.repository import TorchReleases  # which imports asv
-
-    monkeypatch.setattr(TorchReleases, "read", staticmethod(of_folder), raising=False)
 
 
 @pytest.fixture

@@ -23,10 +23,10 @@ def setup(read: Callable[[Path], Campaign], write: Writer) -> None:
     read : returns the campaign of a folder
     write : writes its pages
     """
-    from tensorcopy.asv_plugin import commands, measuring, publishing, reading, repository
+    from tensorcopy.asv_plugin import commands, measuring, publishing, reading
 
-    repository.TorchReleases.read = staticmethod(read)
     commands.own(
+        read,
         {
             "run": measuring.run,
             "continuous": measuring.continuous,
@@ -35,5 +35,5 @@ def setup(read: Callable[[Path], Campaign], write: Writer) -> None:
             "show": reading.show,
             "publish": partial(publishing.publish, write),
             "gh-pages": partial(publishing.gh_pages, write),
-        }
+        },
     )

@@ -15,10 +15,12 @@ from asv.console import log
 from asv.machine import Machine, MachineCollection
 from asv.util import UserError, iter_subclasses
 
+from tensorcopy.asv_plugin.repository import TorchReleases
+from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import settings
 
-Act = Callable[[Any, Namespace], int]
+Act = Callable[[TorchReleases, Any, Namespace], int]  # of the releases, asv's configuration, and the options of a command
 
 OF_ASV = ("machine", "preview", "quickstart")  # its own; the last reads no configuration, and so no plugin
 NEXT = {  # what to type in place of a command without a meaning
@@ -33,12 +35,12 @@ USED = {  # options that mean here what asv says, by command
     "continuous": {"base", "branch", "bench", "attribute", "machine", "env_spec", "quick", "factor", "split", "only_changed", "sort"},
     "compare": {"revision1", "revision2", "machine", "factor", "split", "only_changed", "sort"},
     "find": {"range", "bench", "machine", "invert"},
-    "show": {"commit", "details", "bench", "machine", "env_spec"},
+    "show": {"commit", "bench", "machine", "env_spec"},
     "publish": {"html_dir"},
     "gh-pages": {"no_push", "rewrite"},
 }
 # options that change nothing: launches have every sample, in turns, and the table of releases is in this checkout
-IDLE = {"record_samples", "append_samples", "interleave_rounds", "no_pull", "show_stderr", "verbose", "config", "func", "skip_save"}
+IDLE = {"record_samples", "append_samples", "interleave_rounds", "no_pull", "show_stderr", "verbose", "config", "skip_save", "details"}
 INSTEAD = {
     "profile": "tensorcopy why CASE A B",
     "set_commit_hash": "-E interpreter:same",
@@ -50,15 +52,15 @@ NEEDED = {"compare": ["a", "b"], "continuous": ["a"], "find": ["a", "b"]}  # wor
 DOTS = 60  # of a launch, on a terminal
 
 
-def own(acts: Mapping[str, Act]) -> None:
-    """Let commands of asv do what `acts` says by their names, and refuse the others."""
+def own(read: Callable[[Path], Campaign], acts: Mapping[str, Act]) -> None:
+    """Let commands of asv do what `acts` says by their names, and refuse the others; read : returns the campaign of a folder."""
     for command in iter_subclasses(Command):
         name = {"GithubPages": "gh-pages"}.get(command.__name__, command.__name__.lower())
         if name not in OF_ASV:
-            command.run_from_conf_args = partial(_run, name, acts.get(name))
+            command.run_from_conf_args = partial(_run, name, acts.get(name), read)
 
 
-def _run(name: str, act: Act | None, conf: Any, options: Namespace, **_: Any) -> int:
+def _run(name: str, act: Act | None, read: Callable[[Path], Campaign], conf: Any, options: Namespace, **_: Any) -> int:
     """Do what a command means here.
 
     Raises TensorcopyError for a command or an option without a meaning, by comparing with asv's own defaults.
@@ -83,7 +85,7 @@ def _run(name: str, act: Act | None, conf: Any, options: Namespace, **_: Any) ->
     if not 1 < factor < float("inf"):
         got, following = f"--factor {factor:g}", "leave --factor out: 1.1"
         raise TensorcopyError("no change is of this factor", got=got, allowed="more than 1, and finite", next=following)
-    return act(conf, options)
+    return act(TorchReleases(read(Path.cwd())), conf, options)
 
 
 def fields(options: Namespace, folder: Path | None) -> dict[str, Any]:

@@ -28,9 +28,9 @@ from tensorcopy.releases.release_table import Release
 HASHFILE = "HASHFILE:"  # begins a range
 
 
-def run(conf: Any, options: Namespace) -> int:
+def run(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     """Measure what a range means and print the values; return 2 where something has failed."""
-    repo, paths, given = TorchReleases(), configuration.paths(vars(conf)), settings.from_environment()
+    paths, given = configuration.paths(vars(conf)), settings.from_environment()
     pythons, interpreters = _environments(options, paths)
     chosen = _chosen(repo, options, paths, pythons, interpreters)
     if not chosen:
@@ -56,15 +56,16 @@ def run(conf: Any, options: Namespace) -> int:
         outcome = _measured(request, repo, paths)
         failed = [line for result in outcome.results for line in result.failed(outcome.suites)]
         shown = [replace(each, results=tuple(own for own in outcome.results if own in each.results)) for each in outcome.histories]
-        reading.print_values(conf, shown, request.selection)
+        log.flush()
+        reading.print_values(shown, request.selection)
     for line in failed:
         log.error(line)
     return 2 if outcome.problems or failed else 0
 
 
-def continuous(conf: Any, options: Namespace) -> int:
+def continuous(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     """Let two releases or revisions take turns until every case is exact enough, and print what changed; return 1 where a case is worse."""
-    repo, paths, given = TorchReleases(), configuration.paths(vars(conf)), settings.from_environment()
+    paths, given = configuration.paths(vars(conf)), settings.from_environment()
     after = repo.find(options.branch)
     before = repo.before(after, options.branch) if options.base is None else repo.find(options.base)
     names = (options.base or f"{options.branch}^", options.branch)

@@ -28,13 +28,13 @@ Writer = Callable[[Campaign, Path, Path], tuple[Sequence[TensorcopyError], Seque
 OF_A_SITE = ("index.html", "tensorcopy.css")  # files that every site has
 
 
-def publish(write: Writer, conf: Any, options: Namespace) -> int:
+def publish(write: Writer, repo: TorchReleases, conf: Any, options: Namespace) -> int:
     """Write the site beside the one that is there, and put it in its place when it is whole; return 2 where results cannot be read.
 
     Raises TensorcopyError where the folder holds something else than a site, and where another program writes it.
     """
     paths = configuration.paths({**vars(conf), "html_dir": getattr(options, "html_dir", None) or conf.html_dir})
-    problems, warnings = replace_site(TorchReleases().campaign, paths, write)
+    problems, warnings = replace_site(repo.campaign, paths, write)
     for warning in warnings:
         log.warning(str(warning))
     for problem in problems:
@@ -83,7 +83,7 @@ def _other_than_site(site: Path, paths: Paths) -> str:
     return f"a folder with {there[0]}, which is no site of tensorcopy" if there and not {*OF_A_SITE} <= {*there} else ""
 
 
-def gh_pages(write: Writer, conf: Any, options: Namespace) -> int:
+def gh_pages(write: Writer, repo: TorchReleases, conf: Any, options: Namespace) -> int:
     """Publish, and let asv put the site on the branch gh-pages; return 2, without doing so, where results cannot be read.
 
     asv fetches the branch from the current folder, which has to be the top of the repository.
@@ -91,7 +91,7 @@ def gh_pages(write: Writer, conf: Any, options: Namespace) -> int:
     top = git.printed("rev-parse", "--show-toplevel")
     if not top:
         raise TensorcopyError("gh-pages is a branch", got="no git repository", allowed="a folder in one", next="git init, or asv publish")
-    if code := publish(write, conf, options):
+    if code := publish(write, repo, conf, options):
         return code
     conf.html_dir = str(Path(conf.html_dir).absolute())
     os.chdir(top)

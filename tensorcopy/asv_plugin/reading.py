@@ -1,9 +1,8 @@
-"""`asv compare`, `asv find` and `asv show`: what stored launches say, in the tables of tensorcopy and of asv."""
+"""`asv compare`, `asv find` and `asv show`: what stored launches say, in tables."""
 
 from __future__ import annotations
 
 import re
-import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -11,12 +10,11 @@ from math import log as ln
 from pathlib import Path
 from typing import Any
 
-from asv.commands.show import Show
 from asv.console import log
 from rich.console import Console
 
 from tensorcopy import configuration
-from tensorcopy.asv_plugin import commands, projection
+from tensorcopy.asv_plugin import commands
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import case_history, comparisons
@@ -24,16 +22,15 @@ from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import MARGIN, Change, Reason
 from tensorcopy.measure import run as measuring
 from tensorcopy.measure import settings, sides
-from tensorcopy.numbers import percent, ratio_text
+from tensorcopy.numbers import duration, percent, quantity, ratio_text
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report import comparison as comparison_report
 from tensorcopy.report import table
 from tensorcopy.results import reader, select
-from tensorcopy.results.cases import Case
+from tensorcopy.results.cases import Case, names_of
 from tensorcopy.results.histories import History
+from tensorcopy.results.launches import newest_suites
 from tensorcopy.results.result import Result
-
-SHOW = Show.run_from_conf_args  # asv's own
 
 
 def require_one_kind(before: Release | str, after: Release | str, names: Sequence[str]) -> None:
@@ -53,9 +50,9 @@ def are_alike(before: Release | str, after: Release | str, repo: TorchReleases) 
     return alike
 
 
-def compare(conf: Any, options: Namespace) -> int:
+def compare(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     """Print what changed between two releases or revisions that were measured, and return 0, as asv does."""
-    repo, paths, names = TorchReleases(), configuration.paths(vars(conf)), (options.revision1, options.revision2)
+    paths, names = configuration.paths(vars(conf)), (options.revision1, options.revision2)
     before, after = map(repo.find, names)
     require_one_kind(before, after, names)
     device, margin = settings.from_environment().device, options.factor - 1
@@ -107,16 +104,13 @@ def print_comparison(comparison: Comparison, options: Namespace) -> int:
         sections.append(replace(each, rows=rows, title=each.title or title if options.split else each.title))
     counts_from = f"A change counts from a factor of {options.factor:g} on (--factor); for tensorcopy compare from {percent(MARGIN)} on."
     notes = [*made.notes, counts_from, "?: not decided, more launches would tell."]
-    console = Console(highlight=False)
-    width = console.width if console.is_terminal else table.PIPED
-    for line in table.terminal(replace(made, sections=sections, notes=notes), width, everything=True):
-        console.print(line, soft_wrap=True)
+    _print(replace(made, sections=sections, notes=notes))
     return int(comparison.has_slower or any(each.reason is Reason.FAILED_AFTER for each in comparison.changes.values()))
 
 
-def find(conf: Any, options: Namespace) -> int:
+def find(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     """Print between which releases a case changed most that the name selects, by the launches of one history; return 0."""
-    repo, paths, bench = TorchReleases(), configuration.paths(vars(conf)), options.bench
+    paths, bench = configuration.paths(vars(conf)), options.bench
     pattern = re.escape(bench) if "(" in bench else commands.selection(options)  # a name as asv prints it, or an expression
     first, dots, _ = options.range.partition("..")
     asked = [*([repo.find(first)] if first else []), *repo.range(options.range)] if dots else []
@@ -129,7 +123,7 @@ def find(conf: Any, options: Namespace) -> int:
     pair = select.pair(*ends, loaded, repo.campaign.releases, commands.history(options), command=command)
     (history,) = (each for each in loaded.histories if pair.after in each.results)
     left = [each for each in history.results if each.release in releases]
-    names, sign, what = projection.names(history), -1 if options.invert else 1, "improvement" if options.invert else "regression"
+    names, sign, what = asv_names(history), -1 if options.invert else 1, "improvement" if options.invert else "regression"
 
     def changes(before: Result, after: Result) -> Mapping[Case, Change]:
         return comparisons.between(Question(before, after, repo.campaign.rules)).changes
@@ -156,28 +150,57 @@ def find(conf: Any, options: Namespace) -> int:
     return 0
 
 
-def show(conf: Any, options: Namespace) -> int:
-    """Let `asv show` read a projection of the launches of releases and git revisions, and log a warning for each that cannot be read."""
-    repo, paths = TorchReleases(), configuration.paths(vars(conf))
-    loaded = [_loaded(folder, repo) for folder in (paths.results, measuring.revisions_folder(paths))]
-    histories = [history for each in loaded for history in each.histories]
-    if named := {each.removeprefix("release:") for each in options.env_spec}:  # an environment's name, or its Python
-        of_names = [tuple(own for own in each.results if named & {own.environment, own.python}) for each in histories]
-        histories = [replace(each, results=results) for each, results in zip(histories, of_names)]
-    _show(conf, options, histories)
+def show(repo: TorchReleases, conf: Any, options: Namespace) -> int:
+    """Print the values of a release or git revision, or without one which have results, and return 0."""
+    paths, named = configuration.paths(vars(conf)), {each.removeprefix("release:") for each in options.env_spec}
+    found = repo.find(options.commit) if options.commit else ""
+    sha, shown = found.sha if isinstance(found, Release) else found, list[History]()
+    for history in (each for folder in (paths.results, measuring.revisions_folder(paths)) for each in _loaded(folder, repo).histories):
+        of_name = [each for each in history.results if not named or named & {each.environment, each.python}]
+        results = tuple(each for each in of_name if sha in ("", each.revision or each.sha))
+        if results and options.machine in (None, history.name):
+            shown.append(replace(history, results=results))
+    if not shown:
+        raise TensorcopyError("no such result", got=options.commit or "none", allowed="one that was measured", next="asv show")
+    if sha:
+        print_values(shown, commands.selection(options))
+        return 0
+    rows = [
+        (each.revision[:8] or repo.campaign.releases.find(each.version).tag, each.sha[:8], history.name, each.environment)
+        for history in shown
+        for each in history.results
+    ]
+    _print(table.of_cells("", ("commit", "torch", "history", "environment"), rows, "llll"))
     return 0
 
 
-def _show(conf: Any, options: Namespace, histories: Iterable[History]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        projection.write(histories, Path(folder))
-        conf.results_dir = folder
-        SHOW(conf, Namespace(**{"durations": False, **vars(options), "env_spec": None}))
+def print_values(histories: Iterable[History], selection: str = "") -> None:
+    """Print the values of results: of each case that asv's names select the time, half of its 95 % interval, and its launches."""
+    for history in histories:
+        names = {case: name for case, name in asv_names(history).items() if re.search(selection, name)}
+        for result in history.results:
+            times, rows = result.timings, list[tuple[str, ...]]()
+            for case, name in names.items():
+                if case in times:
+                    half = times[case].factor() - 1
+                    rows.append((name, duration(times[case].seconds), percent(half, 1) if half else "", str(times[case].launches), ""))
+                elif case in result.counts:
+                    rows.append((name, quantity(result.counts[case], case.spec.unit), "", "", ""))
+                elif case in result.failures:
+                    rows.append((name, "", "", "", f"failed: {result.failures[case]}"))
+            of = f"{result.revision[:8]} with " if result.revision else ""
+            heading = f"{of}torch {result.version} on Python {result.python}, {history.name}"
+            _print(table.of_cells(heading, ("benchmark", "value", "±", "launches", ""), rows, "lrrrl"))
 
 
-def print_values(conf: Any, histories: Sequence[History], selection: str) -> None:
-    """Print the values of some results as `asv show` does."""
-    log.flush()
-    for commit in dict.fromkeys(result.revision or result.sha for history in histories for result in history.results):
-        options = Namespace(commit=commit, bench=selection or None, machine=None, env_spec=[], details=False)
-        _show(conf, options, histories)
+def asv_names(history: History) -> dict[Case, str]:
+    """Return asv's name of every case: "copies.BySize.time_copy('tensor', 16)"."""
+    suites = newest_suites(history.launches).items()
+    return {case: text for name, suite in suites for case, text in zip(history.cases[name], names_of(name, suite.params))}
+
+
+def _print(report: table.Report) -> None:
+    console = Console(highlight=False)
+    width = console.width if console.is_terminal else table.PIPED
+    for line in table.terminal(report, width, everything=True):
+        console.print(line, soft_wrap=True)

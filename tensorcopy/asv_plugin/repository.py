@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import ClassVar
-
 from asv.console import log
-from asv.repo import Repo
 
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git
 from tensorcopy.releases.release_table import Release
 
-BRANCH = "releases"
 
-
-class TorchReleases(Repo):  # type: ignore[misc]
-    """The table of releases behind as much of asv's interface of a repository as `asv show` asks for.
+class TorchReleases:
+    """The releases of a campaign, named as commits are in git.
 
     A commit's hash is PyTorch's own, a tag is like "v2.15.0". The order is by version, not by date: 2.2.2 came out after 2.3.0. A name that
     is no release may be a git revision of this checkout, such as "main", "HEAD~1" or a SHA.
     """
 
-    dvcs = "torch-releases"
-    _default_branch = BRANCH
-    read: ClassVar[Callable[[Path], Campaign]]  # returns the campaign of a folder; asv makes this object, and passes no campaign on
-
-    def __init__(self, url: str = "", mirror_path: str = "") -> None:
-        self.campaign: Campaign = TorchReleases.read(Path.cwd())
-        self._releases: list[Release] = [*self.campaign.releases]
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign = campaign
+        self._releases: list[Release] = [*campaign.releases]
 
     def find(self, name: str | None) -> Release | str:
         """Return a release, or the SHA of a git revision; a name that is both is a release. Raises TensorcopyError for neither."""
-        if name in (None, BRANCH):
+        if name is None:
             return self._releases[-1]
         try:
-            found = self.campaign.releases.find(str(name))
+            found = self.campaign.releases.find(name)
         except TensorcopyError as error:
-            if commit := git.find(str(name)):
+            if commit := git.find(name):
                 return commit
             raise TensorcopyError(
                 "unknown torch release or git revision",
@@ -56,7 +45,7 @@ class TorchReleases(Repo):  # type: ignore[misc]
 
         "A..B" means those after A up to B, "A^!" or "A" that one alone, "NEW" is no range.
         """
-        if text in (BRANCH, "ALL", "TAGS", ""):
+        if text in ("ALL", "TAGS", ""):
             return self._releases
         first, dots, last = text.removesuffix("^!").partition("..")
         if not dots:
@@ -79,11 +68,3 @@ class TorchReleases(Repo):  # type: ignore[misc]
         if found == self._releases[0]:
             raise TensorcopyError(f"{name} has no parent", got=name, allowed="a release after the first", next="name two releases")
         return self._releases[self._releases.index(found) - 1]
-
-    def get_hash_from_name(self, name: str | None) -> str:
-        found = self.find(name)
-        return found if isinstance(found, str) else found.sha
-
-    def get_name_from_hash(self, commit: str) -> str | None:
-        release = self.campaign.releases.of(commit)
-        return release.tag if release else None

@@ -14,6 +14,8 @@ from asv.commands import make_argparser
 
 from tensorcopy import configuration
 from tensorcopy.asv_plugin import measuring, reading
+from tensorcopy.asv_plugin.repository import TorchReleases
+from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import run as runs
 from tensorcopy.measure import sides
@@ -41,7 +43,7 @@ class Asked(Exception):
 
 
 @pytest.fixture
-def checkout(campaign_of_asv, no_other_repository, every_python, tmp_path, monkeypatch) -> Path:
+def checkout(no_other_repository, every_python, tmp_path, monkeypatch) -> Path:
     """A project with two commits in the current folder, a machine with every Python, and no measuring: a request is raised as `Asked`."""
 
     def raise_request(request: Request, *_: Any, **__: Any) -> None:
@@ -63,10 +65,10 @@ def checkout(campaign_of_asv, no_other_repository, every_python, tmp_path, monke
     return tmp_path
 
 
-def options_of(*words: str) -> tuple[Namespace, Namespace]:
-    """Return what asv passes a command: its configuration and its options."""
+def options_of(*words: str) -> tuple[TorchReleases, Namespace, Namespace]:
+    """Return what a command gets: the releases, asv's configuration, and the options."""
     values = configuration.read(Path("asv.conf.json"), dict)
-    return Namespace(**values), make_argparser()[0].parse_args([*words])
+    return TorchReleases(of_folder(Path.cwd())), Namespace(**values), make_argparser()[0].parse_args([*words])
 
 
 def asked(*words: str) -> Request:

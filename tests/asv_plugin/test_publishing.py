@@ -13,6 +13,7 @@ import pytest
 
 from tensorcopy import configuration
 from tensorcopy.asv_plugin import publishing
+from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.cli.measure import _publish
 from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.errors import TensorcopyError
@@ -41,7 +42,7 @@ def test_a_damaged_configuration_ends_asv_in_one_line(tmp_path):
 
 
 @pytest.fixture
-def site(campaign_of_asv, tmp_path, monkeypatch) -> Path:
+def site(tmp_path, monkeypatch) -> Path:
     """The folder of a site, in a project, in a folder."""
     folder = tmp_path / "project" / "site"
     folder.mkdir(parents=True)
@@ -51,10 +52,15 @@ def site(campaign_of_asv, tmp_path, monkeypatch) -> Path:
     return folder
 
 
+def repo() -> TorchReleases:
+    """Return the releases, with the campaign of the current folder."""
+    return TorchReleases(of_folder(Path.cwd()))
+
+
 def publish(site: Path, write: publishing.Writer, checkout: Path = Path()) -> int:
     """Let asv publish what `write` writes, from the checkout in a folder; by default the current one."""
     folders = {"results_dir": str(checkout / "results"), "env_dir": str(checkout / ".asv/env")}
-    return publishing.publish(write, SimpleNamespace(html_dir=str(site), pythons=["3.11"], **folders), Namespace())
+    return publishing.publish(write, repo(), SimpleNamespace(html_dir=str(site), pythons=["3.11"], **folders), Namespace())
 
 
 def texts(site: Path) -> list[str]:
@@ -107,10 +113,10 @@ import os, signal, types
 from argparse import Namespace
 from tensorcopy.asv_plugin import publishing
 from tensorcopy.asv_plugin.repository import TorchReleases
-from tensorcopy.copying.shipped import of_folder
-TorchReleases.read = staticmethod(of_folder)
+from tensorcopy.copying.shipped import shipped
 write = lambda campaign, results, new: ((new / "half").touch(), os.kill(os.getpid(), signal.SIGKILL))
-publishing.publish(write, types.SimpleNamespace(html_dir="site", pythons=["3.11"], results_dir="results", env_dir=".asv/env"), Namespace())
+conf = types.SimpleNamespace(html_dir="site", pythons=["3.11"], results_dir="results", env_dir=".asv/env")
+publishing.publish(write, TorchReleases(shipped()), conf, Namespace())
 """
 
 
@@ -157,7 +163,7 @@ def test_gh_pages_has_a_commit_for_each_site(site, no_other_repository, monkeypa
                 (new / name).write_text(text)
             return [], []
 
-        assert publishing.gh_pages(write, conf, Namespace(no_push=True, rewrite=rewrite)) == 0
+        assert publishing.gh_pages(write, repo(), conf, Namespace(no_push=True, rewrite=rewrite)) == 0
         conf.html_dir = "site"
         assert len(git(top, "log", "--format=%h", "gh-pages").splitlines()) == commits
         assert git(top, "show", "gh-pages:index.html") == text
@@ -166,4 +172,4 @@ def test_gh_pages_has_a_commit_for_each_site(site, no_other_repository, monkeypa
 
 def test_gh_pages_needs_a_repository(site, no_other_repository):
     with pytest.raises(TensorcopyError, match="gh-pages is a branch: got no git repository"):
-        publishing.gh_pages(lambda *_: pytest.fail("it ran"), SimpleNamespace(html_dir="site"), Namespace(no_push=True, rewrite=False))
+        publishing.gh_pages(lambda *_: pytest.fail("it ran"), repo(), SimpleNamespace(html_dir="site"), Namespace())

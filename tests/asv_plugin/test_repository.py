@@ -1,8 +1,9 @@
-"""The table of releases behind asv's interface of a repository."""
+"""Releases and git revisions, as a user of asv names them."""
 
 import pytest
-from asv.repo import get_repo
 
+from tensorcopy.asv_plugin.repository import TorchReleases
+from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git
 from tensorcopy.releases import release_table
@@ -12,13 +13,9 @@ from tests.repositories import run as run_git
 ROWS = release_table.load()
 
 
-class Conf:
-    dvcs, repo, project = "torch-releases", "tensorcopy/releases.toml", "tensorcopy"
-
-
 @pytest.fixture
-def repo(campaign_of_asv):
-    return get_repo(Conf)
+def repo():
+    return TorchReleases(shipped())
 
 
 @pytest.mark.parametrize(
@@ -35,7 +32,7 @@ def repo(campaign_of_asv):
 )
 def test_ranges_follow_git(repo, range, expected):
     """Releases come without the start of the range, by version and not by date: a patch may follow the next minor release."""
-    assert [repo.get_name_from_hash(release.sha) for release in repo.range(range)] == expected
+    assert [release.tag for release in repo.range(range)] == expected
 
 
 def test_the_parent_is_the_previous_release(repo):
@@ -48,7 +45,7 @@ def test_the_parent_is_the_previous_release(repo):
 @pytest.mark.parametrize("name", ["v9", "v9.9.9", "9.9", "no-such-branch", "-x", "a\0b"])
 def test_an_unknown_name_is_refused(repo, name):
     with pytest.raises(TensorcopyError, match="unknown torch release or git revision: got '"):
-        repo.get_hash_from_name(name)
+        repo.find(name)
 
 
 @pytest.fixture
@@ -66,9 +63,9 @@ def commits(repo, no_other_repository, tmp_path, monkeypatch) -> list[str]:
 
 def test_a_tag_with_the_name_of_a_release_is_told(repo, commits, caplog):
     """`asv compare v2.8.0 v2.15.0` is of torch, where versions of the package may have been meant."""
-    assert [repo.get_hash_from_name(name) for name in ("v2.8.0", "v2.7.1")] == [ROWS.find(name).sha for name in ("2.8.0", "2.7.1")]
+    assert [repo.find(name) for name in ("v2.8.0", "v2.7.1")] == [ROWS.find(name) for name in ("2.8.0", "2.7.1")]
     assert [record.message for record in caplog.records] == ["v2.8.0 is torch 2.8.0; the tag of this repository is refs/tags/v2.8.0"]
-    assert repo.get_hash_from_name("refs/tags/v2.8.0") == commits[0]
+    assert repo.find("refs/tags/v2.8.0") == commits[0]
 
 
 def test_a_range_of_commits_is_that_of_git(repo, commits):

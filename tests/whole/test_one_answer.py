@@ -23,6 +23,7 @@ import pytest
 from asv.config import Config
 
 from tensorcopy.asv_plugin import reading
+from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.campaign import Campaign
 from tensorcopy.ci import pull_request
 from tensorcopy.cli import main
@@ -381,10 +382,9 @@ ASV = {"factor": 1.03, "only_changed": False, "split": False, "sort": "default"}
 
 def asv_compare(made: Made, run: Run) -> Output:
     """Read the table of `asv compare`, with the margin of `compare`."""
-    values = {"version": 1, "project": "tensorcopy", "repo": "releases.toml", "dvcs": "torch-releases", "branches": ["releases"]}
-    config = Config.from_json({**values, "environment_type": "release"})
+    config = Config.from_json({"version": 1, "project": "tensorcopy", "repo": "releases.toml"})
     names = {"revision1": made.words[0], "revision2": made.words[1], "machine": None}
-    text = run(lambda: reading.compare(config, Namespace(**names, **ASV)))[1]
+    text = run(lambda: reading.compare(TorchReleases(made.campaign), config, Namespace(**names, **ASV)))[1]
     return Output(_lines_of(made, text), (), counts_of(text))
 
 
@@ -478,7 +478,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Made]:
 
 
 @pytest.mark.parametrize(("name", "output"), PAIRS, ids=lambda value: value)
-def test_every_output_says_the_same_of_the_same_launches(asked, name, output, campaign_of_asv, monkeypatch, capsys):
+def test_every_output_says_the_same_of_the_same_launches(asked, name, output, monkeypatch, capsys):
     """The verdict, the size and the interval of each case, and the number of cases of each verdict."""
     made = asked(name)
     monkeypatch.chdir(made.folder)
