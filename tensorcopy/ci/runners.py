@@ -25,14 +25,17 @@ class Runner(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _RunnerTable(Struct, forbid_unknown_fields=True):
-    runner: list[Runner] = []
+    runner: Annotated[list[Runner], Meta(min_length=1)]
 
 
 HOSTED = Runner("github-hosted", ["ubuntu-24.04"])
 
 
-def load() -> list[Runner]:
-    """Return the runners of this repository; a hosted one without the file. Raises TensorcopyError for an invalid one."""
+def matrix() -> list[dict[str, Any]]:
+    """Return the runners of this repository as a job's matrix; a hosted one without the file. Raises TensorcopyError for an invalid one.
+
+    `backend` chooses torch's kind of wheel: without a GPU that for the CPU, a tenth as large.
+    """
     path = Path(git.printed("rev-parse", "--show-toplevel") or ".") / FILE
     try:
         runners = msgspec.convert(files.read_toml(path), _RunnerTable).runner if files.is_there(path) else [HOSTED]
@@ -46,16 +49,4 @@ def load() -> list[Runner]:
             allowed=f"[[runner]] with machine, labels, and optionally device ({', '.join(DEVICES)})",
             next="remove it, then tensorcopy init --github writes an example",
         ) from error
-    return runners
-
-
-def matrix(runners: list[Runner], device: str = "") -> list[dict[str, Any]]:
-    """Return a job's matrix, with a row for each runner with a device; "" for any.
-
-    `backend` chooses torch's kind of wheel: without a GPU that for the CPU, a tenth as large. Raises TensorcopyError without a row.
-    """
-    chosen = [runner for runner in runners if device in ("", runner.device)]
-    rows = [{**msgspec.structs.asdict(runner), "backend": "cpu" if runner.device == "cpu" else ""} for runner in chosen]
-    if not rows:
-        raise TensorcopyError("there is no runner", got=device or "an empty list", allowed=", ".join(DEVICES), next=f"add a row to {FILE}")
-    return rows
+    return [{**msgspec.structs.asdict(runner), "backend": "cpu" if runner.device == "cpu" else ""} for runner in runners]

@@ -34,8 +34,7 @@ def add(commands: Any) -> None:
     budget = f"begin no launch after this time, and compare by what there is; default: {BUDGET}"
     pull.add_argument("--for", type=duration, default=duration(BUDGET), dest="budget", metavar="TIME", help=budget)
 
-    runners = add_command(actions, "runners", "print .github/runners.toml as the matrix of a job", _runners)
-    runners.add_argument("--device", default="", metavar="DEVICE", help="only runners with this device")
+    add_command(actions, "runners", "print .github/runners.toml as the matrix of a job", _runners)
 
     collect = add_command(actions, "collect", "add the launches below a folder to the histories that they belong to", _collect)
     collect.add_argument("folder", type=path, metavar="FOLDER", help="with folders of histories at any depth")
@@ -78,10 +77,10 @@ def _append(variable: str, text: str) -> None:
             file.write(text)
 
 
-def _runners(options: argparse.Namespace) -> int:
+def _runners(_: argparse.Namespace) -> int:
     from tensorcopy.ci import runners
 
-    matrix = json.dumps({"include": runners.matrix(runners.load(), options.device)})
+    matrix = json.dumps({"include": runners.matrix()})
     _append("GITHUB_OUTPUT", f"matrix={matrix}\n")
     print(matrix)
     return 0

@@ -29,8 +29,8 @@ class Origin:
     is_built: bool = False  # whether it has no wheel, so that an installer builds one
 
 
-def locked(name: str) -> str:
-    """Return the content of `PROGRAM` or `BUILD`, as uv reads it."""
+def of_repository(name: str) -> str:
+    """Return the content of a file in .github of tensorcopy's own repository."""
     folder = CHECKOUT / ".github" if interpreters.is_checkout() else PACKAGE / "projects"
     return (folder / name).read_text(encoding="utf-8")
 

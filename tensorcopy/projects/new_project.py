@@ -15,7 +15,7 @@ from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git, sides
 from tensorcopy.projects import asv_suite, installation
-from tensorcopy.projects.installation import Origin
+from tensorcopy.projects.installation import Origin, of_repository
 from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.releases.interpreters import FILE
 
@@ -23,7 +23,7 @@ FILES = Path(__file__).parent / "project_files"
 SUITES = "benchmarks"  # the folder in which an example is written
 WORKFLOWS = ("measure", "pages", "pull-request", "pull-request-gpu", "releases")
 RUNNERS, LOCKED, BUILD_LOCKED = "runners.toml", "tensorcopy-requirements.txt", "tensorcopy-build-requirements.txt"  # in .github
-CACHE = "          cache-local-path: ${{ runner.temp }}/uv # nor through the machine's disk\n"  # of a machine that runs another's code
+OF_TENSORCOPY = re.compile(r" *# tensorcopy alone\n.*?# end\n", re.DOTALL)  # what only its own workflows do
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,9 @@ def new_project(folder: Path, *, name: str = "", title: str = "", suites: str = 
 def add_workflows(folder: Path, origin: Origin) -> NewProject:
     """Write the workflows of a project, and what they install, where GitHub reads them: at the top of the repository.
 
-    Packages are installed with the hashes that this tensorcopy was tested with, also those that build it. Raises TensorcopyError where
-    GitHub would read none, or not as they are written.
+    They are those of tensorcopy's own repository, with the project's folder, branch, Pythons and packages, which are installed with the
+    hashes that this tensorcopy was tested with, also those that build it. Raises TensorcopyError where GitHub would read none, or not as
+    they are written.
     """
     own, pythons = campaign.read(folder), configuration.paths().pythons
     top = next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), None)
@@ -102,23 +103,28 @@ def add_workflows(folder: Path, origin: Origin) -> NewProject:
     github = os.path.relpath(top / ".github", folder)
     wheel = f"./{github}/wheels/{origin.wheel.name}" if origin.wheel else ""
     built = f'--only-binary ":all:" --no-binary tensorcopy --build-constraints {github}/{BUILD_LOCKED}' if origin.is_built else "--no-build"
-    values = {
-        "LOCKED": f"{github}/{LOCKED}",
-        "TENSORCOPY": f'{built} "{wheel or f"tensorcopy{origin.version}"}"',
-        "PYTHONS": " ".join(pythons),
-        "BELOW": "" if below == "." else f"{below}/",
-        "DEFAULTS": "" if below == "." else f"defaults:\n  run:\n    working-directory: {json.dumps(below)}\n\n",
-        "BRANCH": json.dumps(branch),
-        "PATTERN": json.dumps(re.sub(r"([+!\]])", r"\\\1", branch)),  # signs of GitHub's patterns
+    tensorcopy = f'{built} "{wheel or f"tensorcopy{origin.version}"}"'
+    place = "" if below == "." else f"{below}/"
+    pattern = re.sub(r"([+!\]])", r"\\\1", branch)  # signs of GitHub's patterns
+    replaced = {
+        "branches: [main]": f"branches: [{json.dumps(pattern)}]",
+        "default: main": f"default: {json.dumps(branch)}",
+        "\njobs:": f"\ndefaults:\n  run:\n    working-directory: {json.dumps(below)}\n\njobs:" if place else "\njobs:",
+        " .github/requirements.txt\n": f" {github}/{LOCKED}\n      - run: uv pip install --no-deps {tensorcopy}\n",
+        "python -m tensorcopy": "tensorcopy",
+        "python install 3.9 3.11": f"python install {' '.join(pythons)}",
+        "tensorcopy/releases.toml": f"{place}releases.toml",
+        "./tensorcopy/": f"./{place}",
+        "paths: results,README.md,docs": f"paths: {place}results",
+        **{f" path: {each}\n": f" path: {place}{each}\n" for each in ("results", "measured", "site")},
     }
-    texts = {}
+    texts = {f"{github}/{RUNNERS}": of_repository(RUNNERS), f"{github}/{LOCKED}": of_repository(installation.PROGRAM)}
     for each in WORKFLOWS:
-        of_gpu = each == "pull-request-gpu"
-        values["INSTALL"] = _filled("install.txt", **values, CACHE=CACHE * of_gpu)
-        values["COMMENT"] = _filled("comment.txt", DEVICE="cuda" if of_gpu else "cpu")
-        texts[f"{github}/workflows/{each}.yml"] = _filled(f"{each}.yml", **values)
-    texts |= {f"{github}/{RUNNERS}": _filled(RUNNERS), f"{github}/{LOCKED}": installation.locked(installation.PROGRAM)}
-    texts |= {f"{github}/{BUILD_LOCKED}": installation.locked(installation.BUILD)} if origin.is_built else {}
+        text = OF_TENSORCOPY.sub("", of_repository(f"workflows/{each}.yml"))
+        for ours, theirs in replaced.items():
+            text = text.replace(ours, theirs)
+        texts[f"{github}/workflows/{each}.yml"] = text
+    texts |= {f"{github}/{BUILD_LOCKED}": of_repository(installation.BUILD)} if origin.is_built else {}
     written, kept = _write(folder, texts)
     if origin.wheel and not (folder / wheel).exists():
         (folder / wheel).parent.mkdir(exist_ok=True)

@@ -67,7 +67,8 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel):
     files = {
         path.relative_to(ROOT).as_posix() for path in (ROOT / "tensorcopy").rglob("*") if path.is_file() and "__pycache__" not in path.parts
     }
-    files |= {"tensorcopy/projects/requirements.txt", "tensorcopy/projects/build-requirements.txt"}
+    files |= {f"tensorcopy/projects/{name}" for name in ("requirements.txt", "build-requirements.txt", "runners.toml")}
+    files |= {f"tensorcopy/projects/workflows/{path.name}" for path in (ROOT / ".github" / "workflows").iterdir()}
     files |= {f"tensorcopy/suites/{path.name}" for path in (ROOT / "benchmarks").iterdir() if path.is_file()}
     assert files == {name for name in names if not name.split("/")[0].endswith(".dist-info")}
     assert "tensorcopy/py.typed" in files
