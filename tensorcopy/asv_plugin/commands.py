@@ -31,7 +31,7 @@ NEXT = {  # what to type in place of a command without a meaning
     "update": "asv show: launches are never changed",
 }
 USED = {  # options that mean here what asv says, by command
-    "run": {"range", "steps", "bench", "attribute", "machine", "env_spec", "quick", "dry_run", "skip_existing", "skip_existing_commits"},
+    "run": {"range", "bench", "attribute", "machine", "env_spec", "quick", "dry_run", "skip_existing", "skip_existing_commits"},
     "continuous": {"base", "branch", "bench", "attribute", "machine", "env_spec", "quick", "factor", "split", "only_changed", "sort"},
     "compare": {"revision1", "revision2", "machine", "factor", "split", "only_changed", "sort"},
     "find": {"range", "bench", "machine", "invert"},
@@ -89,13 +89,15 @@ def _run(name: str, act: Act | None, read: Callable[[Path], Campaign], conf: Any
 
 
 def fields(options: Namespace, folder: Path | None) -> dict[str, Any]:
-    """Return the fields of a request that asv's options and its file of machines say. Raises TensorcopyError."""
+    """Return the fields of a request that asv's options, its file of machines and the environment say. Raises TensorcopyError."""
     try:
         name = str(MachineCollection.load(Machine.get_unique_machine_name())["machine"])
         machine = settings.checked("the name in ~/.asv-machine.json", settings.machine_name, name)
     except (UserError, KeyError):
         machine = ""
-    return {"selection": selection(options), "history": history(options), "machine": machine, "folder": folder}
+    given = settings.from_environment()
+    of_environment = {"device": given.device, "needs": given.needs, "budget": given.budget}
+    return {"selection": selection(options), "history": history(options), "machine": machine, "folder": folder, **of_environment}
 
 
 def selection(options: Namespace) -> str:

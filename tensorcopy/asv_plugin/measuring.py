@@ -1,16 +1,13 @@
-"""`asv run` and `asv continuous`: releases take turns beside the reference release, git revisions beside each other, a file a launch."""
+"""`asv run` and `asv continuous`: releases take turns beside the reference release, two revisions with each other, a file a launch."""
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from asv.console import log
-from asv.util import pick_n
 
 from tensorcopy import configuration
 from tensorcopy.asv_plugin import commands, reading
@@ -25,31 +22,25 @@ from tensorcopy.measure.run import RunOutcome
 from tensorcopy.measure.sides import Side
 from tensorcopy.releases.release_table import Release
 
-HASHFILE = "HASHFILE:"  # begins a range
-
 
 def run(repo: TorchReleases, conf: Any, options: Namespace) -> int:
-    """Measure what a range means and print the values; return 2 where something has failed."""
-    paths, given = configuration.paths(vars(conf)), settings.from_environment()
+    """Measure the releases that a range means and print their values; return 2 where something has failed."""
+    paths, launches = configuration.paths(vars(conf)), settings.from_environment().launches
     pythons, interpreters = _environments(options, paths)
     chosen = _chosen(repo, options, paths, pythons, interpreters)
     if not chosen:
         log.info("every release that can be measured here has a result")
         return 0
-    of_commits = bool(chosen[0].revision)
-    reference = None if of_commits else sides.reference(repo.campaign.releases, paths.pythons)
-    with commands.kept(options, measuring.revisions_folder(paths) if of_commits else None) as folder:
+    reference = sides.newest(chosen) if interpreters else sides.reference(repo.campaign.releases, paths.pythons)
+    with commands.kept(options, None) as folder:
         request, skipped = measuring.requested(
             chosen,
-            sides.newest(chosen) if interpreters else reference,
-            needs=given.needs,
-            budget=given.budget,
-            device=given.device,
+            reference,
             **commands.fields(options, folder),
-            launches=given.launches or commands.rounds(options, paired.FEWEST),
+            launches=launches or commands.rounds(options, paired.FEWEST),
             most=1 if options.quick else 0,
-            again=not given.launches,
-            functions=not (of_commits or options.quick) and (repo.campaign.is_shipped or not options.bench),
+            again=not launches,
+            functions=not options.quick and (repo.campaign.is_shipped or not options.bench),
         )
         for line in skipped:
             log.warning(line)
@@ -65,21 +56,21 @@ def run(repo: TorchReleases, conf: Any, options: Namespace) -> int:
 
 def continuous(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     """Let two releases or revisions take turns until every case is exact enough, and print what changed; return 1 where a case is worse."""
-    paths, given = configuration.paths(vars(conf)), settings.from_environment()
-    after = repo.find(options.branch)
+    paths, after = configuration.paths(vars(conf)), repo.find(options.branch)
     before = repo.before(after, options.branch) if options.base is None else repo.find(options.base)
     names = (options.base or f"{options.branch}^", options.branch)
     if before == after:
         raise TensorcopyError("nothing to compare", got=f"{names[1]} twice", allowed="two releases or revisions", next="name another")
     reading.require_one_kind(before, after, names)
     pythons, interpreters = _environments(options, paths)
-    of_commits = isinstance(before, str) and isinstance(after, str)
-    if of_commits and reading.are_alike(before, after, repo):
-        return 0
-    if of_commits:
-        both = _commits(dict(zip(names, (str(before), str(after)))), repo, paths, pythons, interpreters)
-    else:
-        both = _releases([each for each in (before, after) if isinstance(each, Release)], pythons, interpreters, repo)
+    of_commits, both = isinstance(before, str), list[Side]()
+    if isinstance(before, str) and isinstance(after, str):
+        if reading.are_alike(before, after, repo):
+            return 0
+        own = replace(paths, pythons=tuple(pythons))
+        both = sides.of_commits({names[0]: before, names[1]: after}, repo.campaign, own, next(iter(interpreters), ""))
+    elif isinstance(before, Release) and isinstance(after, Release):
+        both = _releases([before, after], pythons, interpreters, repo)
         if len({side.python for side in both}) > 1 or len(both) < len(names):
             got, following = " and ".join(map(str, both)), f"tensorcopy compare {' '.join(names)}, by way of other releases"
             raise TensorcopyError("no Python has both releases", got=got, allowed="one that both have wheels for", next=following)
@@ -88,9 +79,6 @@ def continuous(repo: TorchReleases, conf: Any, options: Namespace) -> int:
         request, skipped = measuring.requested(
             both,
             None,
-            needs=given.needs,
-            budget=given.budget,
-            device=given.device,
             **commands.fields(options, folder),
             launches=min(measuring.FIRST, most),
             most=most,
@@ -133,46 +121,20 @@ def _environments(options: Namespace, paths: Paths) -> tuple[list[str], list[str
 
 
 def _chosen(repo: TorchReleases, options: Namespace, paths: Paths, pythons: Sequence[str], interpreters: Sequence[str]) -> list[Side]:
-    """Return what asv's range means: releases, or commits under the newest torch; none where all are measured. Raises TensorcopyError."""
-    measured = {result.sha for result in measuring.measured_here(commands.history(options), repo.campaign, paths) if result.timings}
-    named, found = options.range, list[Release | str]()
+    """Return the releases that asv's range means; none where all are measured. Raises TensorcopyError."""
+    named = options.range
     if named is None and interpreters:
         return sides.in_interpreters(interpreters, repo.campaign)
-    if named == sides.NEW:
-        found += sides.new(repo.campaign.releases, measured)
-        if measured.issuperset(each.sha for each in found if isinstance(each, Release)) and not settings.from_environment().launches:
-            return []
-    elif named == "EXISTING":
-        found += [release for release in repo.campaign.releases if release.sha in measured]
-    elif named and named.startswith(HASHFILE):
-        found += [each for line in _lines(named.removeprefix(HASHFILE)) for each in repo.range(line)]
-    else:
-        found += [repo.find(None)] if named is None else repo.range(named)
-    if options.steps:
-        found = pick_n(found[::-1], options.steps)[::-1]  # the newest first, as asv does
+    measured = {result.sha for result in measuring.measured_here(commands.history(options), repo.campaign, paths) if result.timings}
+    found = sides.new(repo.campaign.releases, measured) if named == sides.NEW else repo.range(named or repo.campaign.releases[-1].tag)
     if not found:
-        allowed, got = "a range of releases or commits", f"no release in {named}"
+        allowed, got = "a range of releases", f"no release in {named}"
         raise TensorcopyError("nothing to measure", got=got, allowed=allowed, next="asv run NEW")
-    if commits := {each[:8]: each for each in found if isinstance(each, str)}:
-        return _commits(commits, repo, paths, pythons, interpreters)
+    if named == sides.NEW and measured.issuperset(each.sha for each in found) and not settings.from_environment().launches:
+        return []
     skips = options.skip_existing or options.skip_existing_commits
-    releases = [each for each in found if isinstance(each, Release) and not (skips and each.sha in measured)]
+    releases = [each for each in found if not (skips and each.sha in measured)]
     return _releases(releases, pythons, interpreters, repo) if releases else []
-
-
-def _lines(file: str) -> list[str]:
-    """Return the releases or commits that a file has, one a line; "-" means standard input. Raises TensorcopyError."""
-    try:
-        return (sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")).split()
-    except (OSError, ValueError) as error:
-        allowed, got = "a file with a release or commit on each line, or -", f"{file}: {getattr(error, 'strerror', '') or error}"
-        raise TensorcopyError("the file of hashes cannot be read", got=got, allowed=allowed, next="asv run NEW") from error
-
-
-def _commits(commits: dict[str, str], repo: TorchReleases, paths: Paths, pythons: Sequence[str], interpreters: Sequence[str]) -> list[Side]:
-    """Return commits under the newest torch of an interpreter, or on these Pythons. Raises TensorcopyError."""
-    interpreter = next(iter(interpreters), "")
-    return sides.of_commits(commits, repo.campaign, replace(paths, pythons=tuple(pythons)), interpreter=interpreter)
 
 
 def _releases(releases: Sequence[Release], pythons: Sequence[str], interpreters: Sequence[str], repo: TorchReleases) -> list[Side]:

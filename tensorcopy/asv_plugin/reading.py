@@ -113,8 +113,7 @@ def find(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     paths, bench = configuration.paths(vars(conf)), options.bench
     pattern = re.escape(bench) if "(" in bench else commands.selection(options)  # a name as asv prints it, or an expression
     first, dots, _ = options.range.partition("..")
-    asked = [*([repo.find(first)] if first else []), *repo.range(options.range)] if dots else []
-    releases = [each for each in asked if isinstance(each, Release)]
+    releases = [*(repo.range(first) if first else []), *repo.range(options.range)] if dots else []
     if len({*releases}) < 2:
         following = f"asv find v2.8.0..v2.15.0 {bench}"
         raise TensorcopyError("nothing to search", got=options.range, allowed="A..B of two releases, B later than A", next=following)

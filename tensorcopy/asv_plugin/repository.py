@@ -21,10 +21,8 @@ class TorchReleases:
         self.campaign = campaign
         self._releases: list[Release] = [*campaign.releases]
 
-    def find(self, name: str | None) -> Release | str:
+    def find(self, name: str) -> Release | str:
         """Return a release, or the SHA of a git revision; a name that is both is a release. Raises TensorcopyError for neither."""
-        if name is None:
-            return self._releases[-1]
         try:
             found = self.campaign.releases.find(name)
         except TensorcopyError as error:
@@ -40,26 +38,20 @@ class TorchReleases:
             log.warning(f"{name} is torch {found.version}; the tag of this repository is refs/tags/{name}")
         return found
 
-    def range(self, text: str) -> list[Release] | list[str]:
-        """Return the releases or the commits that a range means, the oldest first. Raises TensorcopyError.
+    def range(self, text: str) -> list[Release]:
+        """Return the releases that a range means, the oldest first. Raises TensorcopyError, also for git revisions.
 
         "A..B" means those after A up to B, "A^!" or "A" that one alone, "NEW" is no range.
         """
         if text in ("ALL", "TAGS", ""):
             return self._releases
         first, dots, last = text.removesuffix("^!").partition("..")
-        if not dots:
-            found = self.find(first)
-            return [found]  # type: ignore[return-value] # of one kind
-        ends = [self.find(name) if name else None for name in (first, last)]
-        kinds = {isinstance(end, str) for end in ends if end}
-        if kinds == {True}:
-            return git.commits(text)[::-1]
-        if len(kinds) > 1:
-            allowed = "A..B of two releases, or of two revisions"
-            raise TensorcopyError("a range has a release and a git revision", got=text, allowed=allowed, next="name two of one kind")
-        start, end = (self._releases.index(each) + 1 if isinstance(each, Release) else None for each in ends)
-        return self._releases[start:end]
+        ends = [self.find(name) if name else None for name in ((first, last) if dots else (first,))]
+        if any(isinstance(end, str) for end in ends):
+            what, allowed = "a git revision is in no range", "releases of torch"
+            raise TensorcopyError(what, got=text, allowed=allowed, next="asv continuous HEAD~1 HEAD, which compares two revisions")
+        places = [self._releases.index(end) + 1 if isinstance(end, Release) else None for end in ends]
+        return self._releases[places[0] : places[1]] if dots else [end for end in ends if isinstance(end, Release)]
 
     def before(self, found: Release | str, name: str) -> Release | str:
         """Return the release before one, by version, or the first parent of a commit. Raises TensorcopyError."""

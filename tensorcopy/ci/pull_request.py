@@ -46,7 +46,7 @@ def pairs(base: str, head: str, campaign: Campaign, paths: Paths, interpreter: s
     if not differ and not added:
         return []
     commits = {f"base {base[:8]}": base, f"head {head[:8]}": head}
-    before, after = sides.of_commits(commits, campaign, paths, interpreter=interpreter)
+    before, after = sides.of_commits(commits, campaign, paths, interpreter)
     of_releases = [[sides.with_release(after, each, f"torch {each.version}", paths.pythons) for each in pair] for pair in added]
     return [*([(before, after)] if differ else []), *((pair[0], pair[1]) for pair in of_releases)]
 

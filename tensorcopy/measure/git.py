@@ -10,7 +10,6 @@ from pathlib import Path
 from tensorcopy.errors import TensorcopyError
 
 NO_MATCH = 2  # exit code of git ls-remote --exit-code
-LFS = "version https://git-lfs.github.com/spec/"  # the first line of a pointer
 
 # a credential helper, because every process can read the arguments of git
 TOKEN = ("-c", "credential.helper=", "-c", 'credential.helper=!f() { echo username=x-access-token; echo "password=$GITHUB_TOKEN"; }; f')
@@ -32,11 +31,6 @@ def printed(*arguments: str) -> str:
         return ""
     finished = _run(*arguments)
     return "" if finished.returncode else finished.stdout.decode(errors="surrogateescape").strip()
-
-
-def commits(range: str) -> list[str]:
-    """Return the SHAs of a range such as "main..HEAD", newest first. Raises TensorcopyError for an unknown one."""
-    return _output("rev-list", "--first-parent", "--end-of-options", range, "--", wanted=f"the commits {range}").split()
 
 
 def fork_point(base: str, head: str) -> str:
@@ -82,11 +76,6 @@ def check_out(sha: str, folder: Path) -> None:
     _output(*without_hooks, "worktree", "add", "-q", "--detach", str(folder), sha, wanted=f"the files of {sha[:8]}")
     _output("-C", str(folder), "submodule", "update", "-q", "--init", "--recursive", wanted=f"the submodules of {sha[:8]}")
     complete.touch()
-
-
-def pointers(folder: Path) -> list[str]:
-    """Return the files of a worktree that are pointers of Git LFS, in place of their content."""
-    return _run("-C", str(folder), "grep", "--name-only", "-z", f"^{LFS}").stdout.decode(errors="surrogateescape").split("\0")[:-1]
 
 
 def default_branch() -> str:

@@ -151,7 +151,7 @@ def tasks(
     last = max(reversed(request.sides), key=lambda side: side.release)
     newer = {release.sha for release in campaign.releases if release > last.release}
     is_last = not any(side.sha in newer for launch in stored if launch.kind == "times" for side in launch.sides)
-    if alone and is_last and not (request.together or last.revision) and last in able:
+    if alone and is_last and last in able and not request.together:
         beside = tuple(side for side in dict.fromkeys(filter(None, [last, reference])) if side not in failed)
         left = missing([last], alone, there, request.launches)
         found.append(Task("times", beside, left, f"{name_of(beside, reference)}, sizes of the newest alone"))

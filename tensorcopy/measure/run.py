@@ -28,7 +28,7 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import Change, Reason
-from tensorcopy.measure import git, launch, plan, sides
+from tensorcopy.measure import launch, plan, sides
 from tensorcopy.measure.launch import Benchmark
 from tensorcopy.measure.plan import Request, Task
 from tensorcopy.measure.process import SideFailed, shuffled, usable_cores
@@ -36,7 +36,7 @@ from tensorcopy.measure.sides import Opened, Side
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters
 from tensorcopy.results import function_profiles, histories, launches, reader
-from tensorcopy.results.cases import Case, some
+from tensorcopy.results.cases import Case
 from tensorcopy.results.histories import History
 from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.result import Result
@@ -128,9 +128,6 @@ class _Run:
         launches.require_room(self.results)
         self.share_suites()
         request = self.request
-        for revision in filter(None, (side.revision for side in request.sides)):
-            if pointers := git.pointers(revision.folder):
-                self.notes[f"{revision.name} has pointers of Git LFS in place of {some(pointers)}: install git-lfs, and repeat"] = None
         preferred = sorted(request.sides, key=lambda side: (side.is_installed(self.campaign, self.paths), side.release), reverse=True)
         for wanted in [request.sides] if request.together else [[side] for side in preferred]:
             self.open(wanted)

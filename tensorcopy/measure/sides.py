@@ -258,34 +258,32 @@ def newest(several: Sequence[Side]) -> Side | None:
     return max(several, key=lambda each: each.release) if len(several) > 1 else None
 
 
-def of_commits(commits: Mapping[str, str], campaign: Campaign, paths: Paths, *, version: str = "", interpreter: str = "") -> list[Side]:
-    """Return commits as sides under the newest torch that all of them support and this machine can install.
+def of_commits(commits: Mapping[str, str], campaign: Campaign, paths: Paths, interpreter: str) -> list[Side]:
+    """Return two commits as sides under the newest torch that both support and this machine can install.
 
-    commits : SHAs by the names that are printed; of two, both run the suites of the later one
-    version : of torch, "" for the newest
+    commits : SHAs by the names that are printed; both run the suites of the later one
     interpreter : the Python whose torch is measured; "" to install one
 
     Raises TensorcopyError where there is no such torch.
     """
-    made = {name: checked_out(commit, paths) for name, commit in commits.items()}
+    folders = [checked_out(commit, paths) for commit in commits.values()]
     if interpreter:
-        needs = [_packages(folder, campaign) for folder in made.values()]
-        if None not in needs and any(each != needs[0] for each in needs):
+        needs = [_packages(folder, campaign) for folder in folders]
+        if None not in needs and needs[0] != needs[1]:
             what, got = "an interpreter cannot have the packages of two commits", "requires that differ, or that name a folder"
             allowed = "the same versions in both commits, such as einops==0.8"
             raise TensorcopyError(what, got=got, allowed=allowed, next="leave the interpreter out")
-        side = in_interpreters([interpreter], campaign, [version] if version else [])[0]
+        side = in_interpreters([interpreter], campaign)[0]
     else:
-        tables = [table_of(commit, campaign, paths) for commit in commits.values()]
-        common = [release for release in tables[0] if version in ("", release.version) and all(release in table for table in tables)]
+        before, after = (table_of(commit, campaign, paths) for commit in commits.values())
+        common = [release for release in before if release in after]
         usable = [release for release in common if not environments.why_not(release, paths.pythons)]
         if not usable:
-            what, allowed = f"{' and '.join(commits)} have no torch in common here", "a release in all tables, and a Python with its wheel"
-            got = version or f"{len(common)} releases in the tables of all, none of which this machine can install"
+            what, allowed = f"{' and '.join(commits)} have no torch in common here", "a release in both tables, and a Python with its wheel"
+            got = f"{len(common)} releases in both tables, none of which this machine can install"
             raise TensorcopyError(what, got=got, allowed=allowed, next="tensorcopy history lists the releases")
         side = of_release(usable[-1], paths.pythons)
-    last = [*made.values()][-1]
-    revisions = [Revision(commits[name], name, folder, last if len(made) == 2 else folder) for name, folder in made.items()]
+    revisions = [Revision(commits[name], name, folder, folders[-1]) for name, folder in zip(commits, folders)]
     return [replace(side, revision=revision) for revision in revisions]
 
 

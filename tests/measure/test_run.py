@@ -739,7 +739,6 @@ def test_two_commits_are_measured_with_a_torch_that_both_know(machine, tmp_path)
     table, commits, rows = tmp_path / sides.TABLE, list[str](), release_table.load()[-5:]
     table.parent.mkdir()
     run_git(tmp_path, "init", "-q")
-    (tmp_path / "weights").write_text("version https://git-lfs.github.com/spec/v1\n")
     for added in (rows[:-1], rows[-1:]):
         for each in added:
             release_table.add(each, table)
@@ -747,7 +746,7 @@ def test_two_commits_are_measured_with_a_torch_that_both_know(machine, tmp_path)
         commits.append(sha(tmp_path))
     paths = replace(configuration.paths(), pythons=("3.11",))
     for pair in (commits, commits[::-1]):
-        chosen = sides.of_commits(dict(zip(("base", "head"), pair)), shipped(), paths)
+        chosen = sides.of_commits(dict(zip(("base", "head"), pair)), shipped(), paths, "")
         assert [side.release for side in chosen] == [rows[-2]] * 2
         assert {side.revision.suites_from for side in chosen} == {chosen[1].revision.folder}
         assert [side.place[2] for side in chosen] == pair
@@ -767,9 +766,7 @@ def test_two_commits_are_measured_with_a_torch_that_both_know(machine, tmp_path)
         request = Request(tuple(chosen), launches=4, most=4, together=True, folder=run.revisions_folder(paths))
         outcome = run.run(request, shipped(), paths)
         assert "base runs its own suites: new: ImportError: no new" in outcome.notes
-        assert "head has pointers of Git LFS in place of weights: install git-lfs, and repeat" in outcome.notes
         comparison = run.compared(request, outcome, shipped(), 0.02)
-        run.run(replace(request, together=False), shipped(), paths)  # what is timed with the newest release alone is with no commit
     assert [each.revision for each in comparison.sides] == commits[::-1]
     assert {case.name: change.launches for case, change in comparison.changes.items() if change.timed} == {
         "copies.BySize clone numel=16": (4, 4),
