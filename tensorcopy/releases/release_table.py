@@ -23,7 +23,6 @@ from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 
 TABLE = Path(__file__).parent.parent / "releases.toml"
-UNKNOWN = date.min  # the day of an upload that an index does not tell
 NUMPY_2 = (2, 3)  # the first minor release whose wheel works with numpy 2
 
 Python = Annotated[str, Meta(pattern=r"^3\.\d{1,2}$")]
@@ -164,13 +163,8 @@ def of_tables(*tables: Path) -> ReleaseIndex:
 def add(release: Release, table: Path) -> None:
     """Append `release` to a table, which is made where it is missing, unless it has this version.
 
-    All that is there is kept, also what another program adds at the same time. Raises TensorcopyError where the table cannot be read, and
-    for a release without a date.
+    All that is there is kept, also what another program adds at the same time. Raises TensorcopyError where the table cannot be read.
     """
-    if release.date == UNKNOWN:
-        what, allowed = f"the date of torch {release.version} is unknown", "an index with upload times, such as PyPI"
-        following = f"write the row into {table.name} by hand"
-        raise TensorcopyError(what, got="a package index without upload times", allowed=allowed, next=following)
     with files.locked(table.with_name(f".{table.name}.lock")):
         text = "# Torch releases that tensorcopy does not list; `tensorcopy measure --add-release VERSION` adds one.\n"
         if table.exists():

@@ -10,7 +10,7 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import environments, uv
-from tensorcopy.releases.release_table import UNKNOWN, Release, ReleaseIndex, minor
+from tensorcopy.releases.release_table import TABLE, Release, ReleaseIndex, minor
 
 NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
@@ -24,9 +24,7 @@ REQUIRES = {"1.10.2": SETUPTOOLS, "2.1.2": SETUPTOOLS}
 def release(version: str) -> Release:
     """Return the row for torch `version`, read from its wheel, which is installed for a moment; of "2.16", that of its newest patch.
 
-    Its date is the day of the upload, and `UNKNOWN` where the index has no upload times.
-
-    Raises TensorcopyError where the index has no wheel for a Python on this machine.
+    Its date is the day of the upload. Raises TensorcopyError where the index has no wheel for a Python on this machine, or no upload times.
     """
     if re.fullmatch(r"\d+\.\d+", version):
         try:
@@ -35,9 +33,11 @@ def release(version: str) -> Release:
             raise _unavailable(version, str(error)) from error
     python, entry = _index_entry(version)
     pythons = _pythons(entry)
-    day = UNKNOWN
-    if all("upload-time" in wheel for wheel in entry["wheels"]):  # fromisoformat accepts Z only from Python 3.11 on
-        day = min(datetime.fromisoformat(wheel["upload-time"].replace("Z", "+00:00")) for wheel in entry["wheels"]).date()
+    uploads = [wheel.get("upload-time", "").replace("Z", "+00:00") for wheel in entry["wheels"]]  # Python 3.10 reads no Z
+    if not all(uploads):
+        what, allowed = f"the date of torch {version} is unknown", "an index with upload times, such as PyPI"
+        following = f"write the row into {TABLE.name} by hand"
+        raise TensorcopyError(what, got="a package index without upload times", allowed=allowed, next=following)
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "environment"
         interpreter = uv.find_python(python)
@@ -53,7 +53,7 @@ def release(version: str) -> Release:
         match = ARCHITECTURES.search(library.read_bytes()) if library.exists() else None
     return Release(
         version=constants["__version__"].split("+")[0],
-        date=day,
+        date=min(map(datetime.fromisoformat, uploads)).date(),
         sha=constants["git_version"],
         pythons=("{}.{}".format(*pythons[0]), "{}.{}".format(*pythons[-1])),
         numpy=NUMPY,

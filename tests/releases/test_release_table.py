@@ -3,12 +3,13 @@
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 from packaging.version import Version
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases import release_table
+from tensorcopy.releases import release_table, uv, wheel_index
 from tests.conftest import NEW
 
 
@@ -137,7 +138,11 @@ def test_a_damaged_table_is_an_error_in_one_line(tmp_path, change, message):
         release_table.of_tables(table)
 
 
-def test_a_row_without_a_date_is_not_added(tmp_path):
-    """An index may tell no day of an upload."""
+def test_a_row_without_a_date_is_not_made(monkeypatch):
+    """An index may tell no day of an upload; nothing is installed."""
+    monkeypatch.setattr(uv, "find_python", lambda python: Path("python"))
+    monkeypatch.setattr(uv, "make_environment", lambda *_: pytest.fail("it was installed"))
+    wheels = [{"url": f"torch-2.0.0-cp3{minor}-cp3{minor}-manylinux1_x86_64.whl"} for minor in range(9, 20)]
+    monkeypatch.setattr(uv, "index_entry", lambda *_: {"wheels": wheels})
     with pytest.raises(TensorcopyError, match=r"the date of torch 2\.0\.0 is unknown: got a package index without upload times"):
-        release_table.add(replace(NEW, date=release_table.UNKNOWN), copied_table(tmp_path))
+        wheel_index.release("2.0.0")
