@@ -15,7 +15,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.launch import Benchmark, Suites
 from tensorcopy.measure.sides import Side
 from tensorcopy.numbers import counted
-from tensorcopy.results.cases import Case, names_of, some
+from tensorcopy.results.cases import names_of
 from tensorcopy.results.launches import Launch, Place, builds
 from tensorcopy.worker.devices import ACCELERATORS
 
@@ -119,14 +119,6 @@ def timed(suites: Suites, *, newest: bool) -> dict[str, Benchmark]:
     return {name: suite for name, suite in suites.items() if suite.timed and suite.spec.newest == newest}
 
 
-def only(suites: Suites, cases: Collection[Case]) -> dict[str, Benchmark]:
-    """Return the suites with the selected cases that are among some."""
-    return {
-        name: replace(suite, selected={text: index for text, index in suite.selected.items() if suite.cases[index] in cases})
-        for name, suite in suites.items()
-    }
-
-
 def tasks(
     request: Request,
     failed: Collection[Side],
@@ -135,26 +127,30 @@ def tasks(
     opened: Mapping[Place, Mapping[str, Any]],
     campaign: Campaign,
 ) -> list[Task]:
-    """Return what sides lack: turns of those of each Python, those of the newest release alone, and counts.
+    """Return what sides lack: turns of those of each Python, or in interpreters, those of the newest release alone, and counts.
 
     failed : the sides that cannot be measured
     stored : the launches that are there
     opened : the provenance of sides that are known, see `told`
     """
-    reference, of_history, alone = request.reference, timed(suites, newest=False), timed(suites, newest=True)
-    there, able = counts(stored, suites, opened), [side for side in request.sides if side not in failed]
+    of_history, alone, there = timed(suites, newest=False), timed(suites, newest=True), counts(stored, suites, opened)
+    able = [side for side in request.sides if side not in failed]
+    reference = tuple(side for side in [request.reference] if side and side not in failed)  # of every launch, the last
     before = min(fewest(there, side, of_history) for side in request.sides) if request.again else 0
-    found = []
-    for group in groups(request, failed):
-        left = missing([side for side in group if side in able], of_history, there, before + request.launches)
-        found.append(Task("times", group, left, name_of(group, reference)))
+    groups, found = dict[str, list[Side]](), list[Task]()
+    for side in sorted(able, key=lambda side: side.release):
+        together = groups.setdefault("" if side.interpreter or request.together else side.python, [])
+        together += [side] if side not in reference else []
+    for own in groups.values():
+        if own or len(groups) == 1:  # of the reference alone
+            left = missing([side for side in (*own, *reference) if side in able], of_history, there, before + request.launches)
+            found.append(Task("times", (*own, *reference), left, name_of(own, reference)))
     last = max(reversed(request.sides), key=lambda side: side.release)
     newer = {release.sha for release in campaign.releases if release > last.release}
     is_last = not any(side.sha in newer for launch in stored if launch.kind == "times" for side in launch.sides)
     if alone and is_last and last in able and not request.together:
-        beside = tuple(side for side in dict.fromkeys(filter(None, [last, reference])) if side not in failed)
-        left = missing([last], alone, there, request.launches)
-        found.append(Task("times", beside, left, f"{name_of(beside, reference)}, sizes of the newest alone"))
+        left, name = missing([last], alone, there, request.launches), f"{name_of([last], reference)}, sizes of the newest alone"
+        found.append(Task("times", tuple(dict.fromkeys([last, *reference])), left, name))
     counting = {name: suite for name, suite in suites.items() if not suite.timed}
     exact = {name: suite for name, suite in counting.items() if suite.spec.shipped}
     varying = {name: suite for name, suite in counting.items() if name not in exact}
@@ -211,29 +207,12 @@ def missing(sides: Iterable[Side], suites: Suites, there: Mapping[tuple[Place, s
     return {(side.place, text): max(0, launches - there.get((side.place, text), 0)) for side in sides for text in texts}
 
 
-def groups(request: Request, failed: Collection[Side] = ()) -> list[tuple[Side, ...]]:
-    """Return the sides of the same launches, in order of release: those of one Python, or interpreters; the reference is the last.
-
-    failed : the sides that cannot be measured
-    """
-    reference = tuple(side for side in [request.reference] if side and side not in failed)
-    divided: dict[str, list[Side]] = {}
-    for side in sorted(request.sides, key=lambda side: side.release):
-        if side not in failed and side not in reference:
-            divided.setdefault("" if side.interpreter or request.together else side.python, []).append(side)
-    return [(*own, *reference) for own in divided.values()] or [reference] * len(reference)
-
-
-def name_of(sides: Sequence[Side], reference: Side | None) -> str:
-    """Return what a launch of some sides is called."""
-    own = [each for each in sides if each != reference] or [*sides]
-    beside = ""
-    if reference and reference in sides and any(each.release != reference.release for each in own):
-        beside = f" beside torch {reference.release.version}"
-    if len(own) == 1:
-        return f"{own[0]}{beside}"
-    if any(each.revision for each in own):
-        return " and ".join(map(str, own))
+def name_of(sides: Sequence[Side], reference: Sequence[Side]) -> str:
+    """Return what a launch of some sides beside the reference is called."""
+    own = sides or reference
+    beside = "".join(f" beside torch {each.release.version}" for each in reference if {each.release} != {side.release for side in own})
+    if len(own) == 1 or own[0].revision:
+        return f"{' and '.join(map(str, own))}{beside}"
     return f"torch {own[0].release.version} to {own[-1].release.version} on Python {own[0].python}{beside}"
 
 
@@ -265,16 +244,6 @@ def outlook(tasks: Sequence[Task], suites: Suites, parallel: int, more: str) -> 
     of_others = sum(len(suite.selected) for suite in suites.values() if not suite.spec.shipped)
     slow = f"at least {minutes} for {counted(of_others, 'case')}, more where setup or a call is slow"
     return f"{', and '.join(parts)}: {slow if of_others else f'about {minutes}'}{more if of_times else ''}" if parts else ""
-
-
-def in_vain(task: Task) -> TensorcopyError:
-    """Return the error of a task that a launch has brought no nearer to its end, which would never come."""
-    what, following = (
-        f"a launch brought {task.name} no nearer to what it lacks",
-        "give parameters fixed texts, such as names that setup looks up",
-    )
-    got = f"nothing of {some(sorted(task.cases))}"
-    return TensorcopyError(what, got=got, allowed="the same cases in each launch", next=following)
 
 
 def failures(launches: Iterable[Launch], suites: Suites) -> str:

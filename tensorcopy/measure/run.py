@@ -36,7 +36,7 @@ from tensorcopy.measure.sides import Opened, Side
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters
 from tensorcopy.results import function_profiles, histories, launches, reader
-from tensorcopy.results.cases import Case
+from tensorcopy.results.cases import Case, some
 from tensorcopy.results.histories import History
 from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.result import Result
@@ -229,7 +229,10 @@ class _Run:
             what = f"{counted(len(cases), 'case')} not exact enough after {counted(target, 'launch')}"
             self.say(f"{what}: {names}{f' and {further} more' if further > 0 else ''}")
             target = min(2 * target, most)
-            of_wide = plan.only(plan.timed(suites, newest=False), cases)
+            of_wide = {
+                name: replace(suite, selected={text: index for text, index in suite.selected.items() if suite.cases[index] in cases})
+                for name, suite in plan.timed(suites, newest=False).items()
+            }
             self.left = self.take(self.tasks(replace(request, launches=target, again=False), of_wide, "times"))
         if not request.together:
             self.take(self.tasks(request, suites, "counts"))
@@ -273,8 +276,10 @@ class _Run:
                     continue
                 done += 1
                 before, tasks[number] = tasks[number], tasks[number].after(taken, self.suites)
-                if before.left and before == tasks[number]:
-                    self.problems.append(plan.in_vain(before))
+                if before.left and before == tasks[number]:  # it would never end
+                    what, got = f"a launch brought {before.name} no nearer to what it lacks", f"nothing of {some(sorted(before.cases))}"
+                    allowed, following = "the same cases in each launch", "give parameters fixed texts, such as names that setup looks up"
+                    self.problems.append(TensorcopyError(what, got=got, allowed=allowed, next=following))
                     tasks[number] = replace(before, left={})
                 if len(self.launches) == 1 and (line := plan.failures([taken], self.suites)):
                     self.say(line)
