@@ -179,6 +179,9 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
     chosen = [sides.choose([name], own, shared or paths.pythons)[0][0] for name in names]
     if chosen[0] == chosen[1]:
         raise TensorcopyError("nothing to compare", got=" and ".join(names), allowed="two releases", next="name another")
+    if len({side.python for side in chosen}) > 1:
+        got, following = " and ".join(map(str, chosen)), f"tensorcopy compare {' '.join(names)}, by way of other releases"
+        raise TensorcopyError("no Python has both releases", got=got, allowed="one that both have wheels for", next=following)
     request = Request(
         tuple(chosen),
         case=options.case,

@@ -148,7 +148,7 @@ def tasks(
     last = max(reversed(request.sides), key=lambda side: side.release)
     newer = {release.sha for release in campaign.releases if release > last.release}
     is_last = not any(side.sha in newer for launch in stored if launch.kind == "times" for side in launch.sides)
-    if alone and is_last and last in able and not request.together:
+    if alone and is_last and not request.together:
         left, name = missing([last], alone, there, request.launches), f"{name_of([last], reference)}, sizes of the newest alone"
         found.append(Task("times", tuple(dict.fromkeys([last, *reference])), left, name))
     counting = {name: suite for name, suite in suites.items() if not suite.timed}

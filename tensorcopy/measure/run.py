@@ -224,7 +224,7 @@ class _Run:
             self.take(self.tasks(request, suites, "counts"))
         self.left = self.take(self.tasks(request, suites, "times"))
         target, most = request.launches, request.most or 2 * request.launches
-        while target < most and not self.left and not self.is_over and (cases := self.wide()):
+        while target < most and not self.is_over and (cases := self.wide()):
             names, further = ", ".join(case.name for case in cases[:NAMED]), len(cases) - NAMED
             what = f"{counted(len(cases), 'case')} not exact enough after {counted(target, 'launch')}"
             self.say(f"{what}: {names}{f' and {further} more' if further > 0 else ''}")

@@ -10,6 +10,7 @@ import pytest
 from tensorcopy.asv_plugin import reading
 from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.copying.shipped import shipped
+from tensorcopy.measure import git
 from tensorcopy.results import reader
 from tests import launch_files
 
@@ -54,7 +55,7 @@ def test_a_release_has_its_times_counts_and_failures(show):
     assert [*show("v2.15.0", bench=["instr"])][2:] == ["instructions.BySize.track_instructions('tensor', 16)"]
 
 
-def test_what_has_results_is_listed(show):
+def test_what_has_results_is_listed(show, monkeypatch):
     """Releases of each history, and git revisions with the torch that measured them; one launch tells no interval."""
     shas = {version: launch_files.sha_of(version)[:8] for version in ("2.8.0", "2.14.1", "2.15.0")}
     assert show() == {
@@ -65,3 +66,5 @@ def test_what_has_results_is_listed(show):
         "cccc2222": [shas["2.8.0"], "lab", "py3.11-cuda"],
     }
     assert [*show(machine="lab")] == ["commit", "aaaa1111", "cccc2222"]
+    monkeypatch.setattr(git, "find", lambda name: name)
+    assert [*show("cccc2222dddd")] == ["cccc2222 with torch 2.8.0 on Python 3.11, lab", "benchmark", f"{COPY}('tensor', 16)"]

@@ -122,6 +122,7 @@ class Machine:
         **fields: Any,
     ) -> tuple[Launch, list[str]]:
         if kind == "counts":
+            assert core is None  # alone, wherever there is room
             return self.count(programs, name, cases, fields), []
         self.before_a_launch(core, report_progress)
         names = [self.name_of(program) for program in programs]
@@ -305,6 +306,8 @@ def test_the_reference_gets_the_launches_that_it_is_asked_for(machine):
     machine.cannot_start = ""
     assert measure("2.8.0", "2.15.0", "--launches", "2") == 0
     assert machine.sides == [["2.15.0@3.11"]] * 2 + [["2.15.0@3.11", "2.8.0@3.11"]] * 2
+    assert measure("2.8.0", "--launches", "3") == 0  # alone
+    assert machine.sides[4:] == [["2.8.0@3.11"]]
 
 
 # precision decides
@@ -371,6 +374,15 @@ def test_a_comparison_has_a_launch_of_times_though_its_time_is_over(machine):
     assert (len(machine.counted), len(machine.taken)) == (1, 1)
 
 
+def test_what_is_compared_takes_turns_on_any_python(machine):
+    """Also where no Python has both, as of a release that a pull request adds; releases on two Pythons are not compared."""
+    chosen, _ = sides.choose(["1.12.1", "2.15.0"], shipped(), ["3.11", "3.9"])
+    run.run(Request((*chosen,), launches=1, most=1, together=True), shipped(), configuration.paths())
+    assert machine.sides == [["1.12.1@3.9", "2.15.0@3.11"]]
+    assert main(["compare", "1.12.1", "2.15.0", "--now"]) == 2
+    assert len(machine.taken) == 1
+
+
 def test_a_case_that_is_exact_enough_for_a_margin_gets_no_more(machine):
     """Half of its interval is half of the margin, at most."""
     machine.seconds = lambda version, number: 1e-6 * (1 + machine.chance.gauss(0, 0.03))
@@ -397,6 +409,7 @@ def test_what_cannot_be_compared_now_is_one_line(machine, capsys):
         (["2.15.0", "2.15.0"], "nothing to compare: got 2.15.0 and 2.15.0"),
         (["2.14.1", "2.15.0", "--case", "no such"], "nothing to measure: got no case that matches 'no such'"),
         (["2.14.1", "x"], "unknown torch release: got 'x'"),
+        (["1.12.1", "2.15.0"], "no Python has both releases: got torch 1.12.1 on Python 3.9 and torch 2.15.0 on Python 3.11"),
     ):
         assert main(["compare", *arguments, "--now"]) == 2
         assert message in capsys.readouterr().err
@@ -556,6 +569,9 @@ def test_launches_run_at_the_same_time_on_cores_of_their_own(machine, four_cores
     assert all(len({*machine.cores[first : first + 2]}) == 2 for first in (0, 2))
     assert {*machine.cores} <= {3, 5, 7, 9}
     assert Counter(map(tuple, machine.sides)) == {("2.7.1@3.11", "2.8.0@3.11"): 2, ("2.7.1@3.9", "2.8.0@3.11"): 2}
+    machine.accelerators, machine.before_a_launch = {"cuda": "NVIDIA H200"}, lambda *_: None
+    assert measure("2.7.1", "--launches", "2", "--history", "gpu", "--bench", "clone") == 0
+    assert "2 launches of 2 sides, and counts of 1 release" in capsys.readouterr().out
 
 
 def test_what_launches_at_the_same_time_cannot_give_is_named_once(machine, four_cores, capsys):
@@ -696,8 +712,8 @@ def test_an_interpreter_is_measured_with_its_own_torch(machine, capsys):
 
 @pytest.fixture
 def two_interpreters(machine, tmp_path):
-    """Two interpreters with the torch of two releases, of two Pythons; another has that of the second."""
-    for name, version, python in (("a", "2.14.1", "3.12"), ("b", "2.15.0", "3.11"), ("c", "2.15.0", "3.11")):
+    """Two interpreters with the torch of two releases, of two Pythons; others have that of the second, and of a third release."""
+    for name, version, python in (("a", "2.14.1", "3.12"), ("b", "2.15.0", "3.11"), ("c", "2.15.0", "3.11"), ("d", "2.13.0", "3.11")):
         answer = json.dumps([version, python, release_table.load().find(version).sha, "cuda"])
         (tmp_path / name).write_text(f"#!/bin/sh\necho '{answer}'\n")
         (tmp_path / name).chmod(0o755)
@@ -705,9 +721,9 @@ def two_interpreters(machine, tmp_path):
 
 
 def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interpreters, capsys):
-    """Also of two Pythons; the newest release is in each, and nothing is installed or removed."""
-    assert measure(*two_interpreters, "--launches", "3") == 0
-    assert machine.sides == [["2.14.1@3.12", "2.15.0@3.11"]] * 3
+    """Also of two Pythons; the newest release is the reference, and nothing is installed."""
+    assert measure(*two_interpreters, "--interpreter", "./d", "--launches", "3") == 0
+    assert machine.sides == [["2.13.0@3.11", "2.14.1@3.12", "2.15.0@3.11"]] * 3
     of_times = [each for folder in Path("results").iterdir() for each in stored(str(folder)) if each.kind == "times"]
     assert {each.sides[each.reference].sha for each in of_times} == {release_table.load().find("2.15.0").sha}
     assert {side.environment for each in of_times for side in each.sides} == {"py3.12-cuda-interpreter", "py3.11-cuda-interpreter"}

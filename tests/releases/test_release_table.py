@@ -138,11 +138,39 @@ def test_a_damaged_table_is_an_error_in_one_line(tmp_path, change, message):
         release_table.of_tables(table)
 
 
-def test_a_row_without_a_date_is_not_made(monkeypatch):
-    """An index may tell no day of an upload; nothing is installed."""
+@pytest.fixture
+def index(monkeypatch):
+    """The wheels of an index, and a wheel with the constants of torch 2.0.0; the requirements that are installed."""
+    days = ("2023-03-16T08:00:00Z", "2023-03-15T20:59:00Z")
+    wheels = [{"url": f"torch-2.0.0-cp3{minor}-cp3{minor}-manylinux1_x86_64.whl", "upload-time": days[minor % 2]} for minor in range(9, 20)]
+    installed: list[str] = []
+
+    def make_environment(path: Path, python: Path, requirements: list[str]) -> None:
+        installed.extend(requirements)
+        torch = path / "lib" / "python3.11" / "site-packages" / "torch"
+        (torch / "lib").mkdir(parents=True)
+        (torch / "version.py").write_text(f"__version__ = '2.0.0+cu117'\ncuda: Optional[str] = '11.7'\ngit_version = '{'c' * 40}'\n")
+        (torch / "lib" / "libtorch_python.so").write_bytes(b"\0sm_37 \0sm_80 sm_90 compute_90\0")
+
     monkeypatch.setattr(uv, "find_python", lambda python: Path("python"))
-    monkeypatch.setattr(uv, "make_environment", lambda *_: pytest.fail("it was installed"))
-    wheels = [{"url": f"torch-2.0.0-cp3{minor}-cp3{minor}-manylinux1_x86_64.whl"} for minor in range(9, 20)]
+    monkeypatch.setattr(uv, "make_environment", make_environment)
     monkeypatch.setattr(uv, "index_entry", lambda *_: {"wheels": wheels})
+    return wheels, installed
+
+
+def test_a_row_is_read_from_the_wheel(index):
+    """Its day is that of the first upload, and its Pythons are those with a wheel; torch alone is installed."""
+    _, installed = index
+    row = wheel_index.release("2.0.0")
+    assert (row.version, row.sha, row.date.isoformat(), row.pythons) == ("2.0.0", "c" * 40, "2023-03-15", ("3.9", "3.19"))
+    assert (row.cuda, row.kernels) == ("11.7", ("sm_80", "sm_90", "compute_90"))
+    assert installed == ["--no-deps", "torch==2.0.0"]
+
+
+def test_a_row_without_a_date_is_not_made(index):
+    """An index may tell no day of an upload; nothing is installed."""
+    wheels, installed = index
+    del wheels[3]["upload-time"]
     with pytest.raises(TensorcopyError, match=r"the date of torch 2\.0\.0 is unknown: got a package index without upload times"):
         wheel_index.release("2.0.0")
+    assert installed == []

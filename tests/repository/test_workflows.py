@@ -365,9 +365,15 @@ def test_a_project_s_workflows_are_ours_for_its_own_folder(workflows):
         assert not re.search(r"tensorcopy alone|tensorcopy/releases|docs\.tools|ci\.yml|build \.github/|-m tensorcopy", text), path
         assert text.count('working-directory: "bench"') == 1
         assert text.count("uv pip install --no-deps") == text.count("uv pip sync")
-    paths = {step["with"].get("path") for _, job, _ in jobs(workflows) for step in job["steps"] if "with" in step} - {None}
-    of = "bench/" if workflows != WORKFLOWS else ""
-    assert paths >= {f"{of}site", f"{of}results", f"{of}measured"}
+    named = [(key, value) for _, job, _ in jobs(workflows) for step in job["steps"] for key, value in step.get("with", {}).items()]
+    of, table, collected = (
+        ("", "tensorcopy/", "results,README.md,docs") if workflows == WORKFLOWS else ("bench/", "bench/", "bench/results")
+    )
+    assert {*named} >= {("path", f"{of}{name}") for name in ("site", "results", "measured")}
+    assert {*named} >= {("path", f"{table}releases.toml"), ("path", f"./{table}")}
+    assert {value for key, value in named if key == "add-paths"} == {collected, f"{table}releases.toml"}
+    pythons = "3.9 3.11" if workflows == WORKFLOWS else "3.11 3.9"
+    assert {each for path in workflows for each in re.findall("run: uv python install (.*)", path.read_text())} >= {pythons}
 
 
 def test_ci_is_started_for_the_pull_request_of_a_workflow(workflows):
