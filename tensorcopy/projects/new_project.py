@@ -23,7 +23,7 @@ FILES = Path(__file__).parent / "project_files"
 SUITES = "benchmarks"  # the folder in which an example is written
 WORKFLOWS = ("measure", "pages", "pull-request", "pull-request-gpu", "releases")
 RUNNERS, LOCKED, BUILD_LOCKED = "runners.toml", "tensorcopy-requirements.txt", "tensorcopy-build-requirements.txt"  # in .github
-OF_TENSORCOPY = re.compile(r" *# tensorcopy alone\n.*?# end\n", re.DOTALL)  # what only its own workflows do
+OF_TENSORCOPY = re.compile(r" *# tensorcopy alone.*?# end\n", re.DOTALL)  # what only its own workflows do
 
 
 @dataclass(frozen=True)
