@@ -1,7 +1,7 @@
 """Run the command line, as `tensorcopy` and as `python -m tensorcopy`.
 
-Signals come first: importing the commands takes time, in which Ctrl-C would end in a traceback. SIGINT, SIGTERM and SIGHUP end every command
-with one line and the exit code 130, 143 or 129.
+Signals come first: importing the commands takes time, in which Ctrl-C would end in a traceback. SIGINT, SIGTERM and SIGHUP end every
+command with one line and the exit code 130, 143 or 129.
 """
 
 import _signal as signal  # type: ignore[import-not-found] # the module `signal` imports `enum` first
@@ -62,12 +62,17 @@ def ignore() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def main() -> int:
-    """Run one command and return its exit code."""
+def handle_signals() -> None:
+    """Let the first signal interrupt what runs."""
     for number in NAMES:
         if signal.getsignal(number) is not signal.SIG_IGN:  # such as under nohup, or in the background of a script
             signal.signal(number, INTERRUPTION.handle)
     sys.unraisablehook = INTERRUPTION.unraisable
+
+
+def main() -> int:
+    """Run one command and return its exit code."""
+    handle_signals()
     try:
         from tensorcopy import cli
 

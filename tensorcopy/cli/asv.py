@@ -1,13 +1,20 @@
 """The plugin of asv: asv.conf.json names this module, and asv calls `setup` before it runs a command."""
 
-from functools import partial
+from __future__ import annotations
 
-from tensorcopy.asv_plugin import ending
+import sys
+from functools import partial
+from signal import SIGINT
+from types import TracebackType
+
+from tensorcopy import __main__ as program
+from tensorcopy import cli
+from tensorcopy.cli import output
 
 
 def setup() -> None:
     """Let asv measure the campaign of the folder in which it runs, and write its pages."""
-    ending.end_in_one_line()  # first: the other imports take longer than those of asv
+    end_in_one_line()  # first: the other imports take longer than those of asv
     from tensorcopy.asv_plugin import commands, measuring, publishing, reading
     from tensorcopy.copying import shipped
     from tensorcopy.site import build
@@ -24,3 +31,25 @@ def setup() -> None:
             "gh-pages": partial(publishing.gh_pages, build.publish),
         },
     )
+
+
+def end_in_one_line() -> None:
+    """Let asv end as `tensorcopy` does, when what runs has ended its processes and removed its files; a fault has a traceback."""
+    show_others = sys.excepthook
+
+    def show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            program.INTERRUPTION.signal = program.INTERRUPTION.signal or SIGINT
+            program.INTERRUPTION.end()
+        if isinstance(error, BrokenPipeError):
+            output.discard(sys.stdout)  # `| head` has read enough
+            raise SystemExit(141)
+        known = cli.expected(error) if isinstance(error, Exception) else None
+        if known is None:
+            show_others(kind, error, traceback)
+        else:
+            raise SystemExit(output.print_errors([*known.earlier, known]))
+
+    program.handle_signals()
+    program.INTERRUPTION.command_starts("complete launches, and the site that was there, are kept")
+    sys.excepthook = show

@@ -18,7 +18,7 @@ BEFORE, TAG = "v2.14.1", "v2.15.0"
 RELEASE = f"{TAG}^!"
 COPY = "copies.BySize.time_copy"
 TABLE = rf"▲ {COPY.rpartition('.')[0]} tensor numel=16 +2\.\d+ µs +2\.\d+ µs +\+[12]\d"
-LINE = re.compile(r"[^:]+: got .*; allowed: .*; next: .*")
+LINE = re.compile(r"tensorcopy: [^:]+: got .*; allowed: .*; next: .*")
 WORKING = {  # with a regular expression of what is printed
     "show": (["show", TAG], rf"^torch {TAG[1:]} on Python 3.11, box\n\n.*\n{COPY}\('tensor', 16\) +2\.\d+ µs +\d\.\d % +6$"),
     "show everything": (["show"], rf"^commit .*\n(.*\n)*{TAG} +d0f2af8b +box +py3.11-cuda$"),

@@ -17,10 +17,10 @@ from tensorcopy.cli import asv
 asv.setup()
 """
 ENDS = """
-from tensorcopy.asv_plugin import ending
+from tensorcopy.cli import asv
 from tensorcopy.errors import TensorcopyError
 import os, signal, tempfile, time
-ending.end_in_one_line()
+asv.end_in_one_line()
 """
 WAITS = f"""{ENDS}
 with tempfile.TemporaryDirectory() as folder:
@@ -32,11 +32,13 @@ with tempfile.TemporaryDirectory() as folder:
 def test_an_interruption_while_modules_are_imported_ends_asv_in_one_line():
     """Which takes a second."""
     completed = subprocess.run([sys.executable, "-c", INTERRUPTS], check=False, capture_output=True, text=True)
-    assert (completed.returncode, completed.stderr, completed.stdout.partition(";")[0]) == (130, "", "interrupted")
+    assert (completed.returncode, completed.stdout, completed.stderr.partition(";")[0]) == (130, "", "tensorcopy: interrupted")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_ends_asv_in_one_line_and_leaves_nothing(tmp_path, number, code):
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated"), (signal.SIGHUP, 129, "hung up")]
+)
+def test_a_signal_ends_asv_in_one_line_and_leaves_nothing(tmp_path, number, code, word):
     """A folder in TMPDIR is removed. The exit code is that of the signal."""
     environment = {"TMPDIR": str(tmp_path)}
     with subprocess.Popen(
@@ -45,7 +47,8 @@ def test_a_signal_ends_asv_in_one_line_and_leaves_nothing(tmp_path, number, code
         assert process.stdout.readline().startswith(str(tmp_path))
         process.send_signal(number)
         shown, errors = process.communicate()
-    assert (process.returncode, shown, errors) == (code, "interrupted; complete launches, and the site that was there, are kept\n", "")
+    line = f"tensorcopy: {word}; complete launches, and the site that was there, are kept\n"
+    assert (process.returncode, shown, errors) == (code, "", line)
     assert [*tmp_path.iterdir()] == []
 
 
@@ -63,9 +66,9 @@ def test_a_signal_ends_asv_in_one_line_and_leaves_nothing(tmp_path, number, code
 def test_an_error_is_one_line(raised, line):
     """With exit code 2."""
     completed = subprocess.run([sys.executable, "-c", f"{ENDS}raise {raised}"], check=False, capture_output=True, text=True)
-    assert (completed.returncode, completed.stderr) == (2, "")
-    assert completed.stdout.startswith(line)
-    assert completed.stdout.count("\n") == 1
+    assert (completed.returncode, completed.stdout) == (2, "")
+    assert completed.stderr.startswith(f"tensorcopy: {line}")
+    assert completed.stderr.count("\n") == 1
 
 
 def test_a_fault_keeps_its_traceback():
