@@ -142,7 +142,7 @@ def tasks(
         together = groups.setdefault("" if side.interpreter or request.together else side.python, [])
         together += [side] if side not in reference else []
     for own in groups.values():
-        if own or len(groups) == 1:  # of the reference alone
+        if own or len(groups) == 1:  # the reference is measured with the others, or alone
             left = missing([side for side in (*own, *reference) if side in able], of_history, there, before + request.launches)
             found.append(Task("times", (*own, *reference), left, name_of(own, reference)))
     last = max(reversed(request.sides), key=lambda side: side.release)
