@@ -195,6 +195,7 @@ class History:
             for case, size, variance in zip(cases, sizes, variances)
         }
 
+    @cache
     def compared(self, before: Place, after: Place) -> dict[Case, Judged]:
         """Return the verdict of every case that is compared; those of one device are judged together."""
         by_device: dict[str, dict[Case, Difference]] = defaultdict(dict)

@@ -4,7 +4,6 @@ import json
 import re
 from xml.etree import ElementTree
 
-import matplotlib
 import pytest
 import torch
 
@@ -17,12 +16,11 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tests import launch_files
 
-matplotlib.use("agg")
-
 
 @pytest.fixture(autouse=True)
 def few_turns(monkeypatch):
-    """How fast a method is, is not tested."""
+    """How fast a method is, is not tested, and no window is opened."""
+    monkeypatch.setenv("MPLBACKEND", "agg")
     monkeypatch.setattr(sweep, "TURNS", 4)
 
 
@@ -126,11 +124,13 @@ def test_a_picture_is_labelled(known, tmp_path, capsys, options):
 
 def test_the_function_returns_axes(known):
     """For a notebook, or a figure of the caller; its legend has the slowest first."""
+    from matplotlib import pyplot  # here, since importing it takes a part of a second
+
     axes = tensorcopy.plot("copies")
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     drawn = [text.get_text() for text in axes.get_legend().get_texts()]
     assert drawn == ["code of slow", "code of fast", "memcpy baseline: code of baseline"]
-    matplotlib.pyplot.close("all")
+    pyplot.close(axes.figure)
 
 
 @pytest.mark.parametrize(

@@ -176,6 +176,14 @@ def test_what_is_likely(interval, verdict, margin, likely):
     assert comparisons.word(change) == (f"likely {likely}" if likely else verdict.value)
 
 
+@pytest.mark.parametrize(("difference", "likely"), [((0.5, 1.5), "higher"), ((-1.5, -0.5), "lower"), ((-2.5, 0.5), None)])
+def test_what_a_tracked_value_likely_is(difference, likely):
+    """Where its own interval excludes no change."""
+    change = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, kind=kinds.TRACKED, difference=difference)
+    assert (change.likely and change.likely.value) == likely
+    assert structs.replace(change, verdict=Verdict.HIGHER).likely is None
+
+
 # Which cases go together, and which rule holds
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from tensorcopy.judge.methods import Word, ratios
 
-METHODS, LAUNCHES, TABLES = (3, 6), (3, 6, 30), 400
+TABLES = 300
 
 
 def launches(random, methods, number, factors=(), spread=0.05):
@@ -18,8 +18,7 @@ def launches(random, methods, number, factors=(), spread=0.05):
     return {f"m{place}": list(each * dict(factors).get(place, 1)) for place, each in enumerate(seconds)}
 
 
-@pytest.mark.parametrize("number", LAUNCHES)
-@pytest.mark.parametrize("methods", METHODS)
+@pytest.mark.parametrize(("methods", "number"), [(3, 3), (6, 3), (6, 30)])
 def test_of_equal_methods_few_tables_call_one_slower_or_faster(monkeypatch, methods, number):
     """In 5 % of tables at most, from three launches on, also where differences of less than the margin would count."""
     monkeypatch.setattr(f"{ratios.__module__}.MARGIN", 0.0)
@@ -31,13 +30,13 @@ def test_of_equal_methods_few_tables_call_one_slower_or_faster(monkeypatch, meth
     assert np.mean([Word.SLOWER in words for words in alarms]) <= 0.05
 
 
-@pytest.mark.parametrize("number", [3, 4, 6, 12])
+@pytest.mark.parametrize("number", [3, 12])
 def test_the_factor_that_would_be_seen_is_seen_nine_times_in_ten(number):
     """It is computed for a known spread, and planted in other tables."""
     random, error = np.random.default_rng(number), 0.1 * math.sqrt(2 / number)
     found = ratios({"m0": [1e-6] * number, "m1": list(1e-6 * np.exp(_with_error(error, number))), "m2": [1e-6] * number}, "m0")["m1"]
     tables = []
-    for _ in range(2000):
+    for _ in range(1000):
         noise = 1e-6 * np.exp(random.normal(0, 0.1, (3, number)))
         tables.append(ratios({"m0": list(noise[0]), "m1": list(noise[1] * found.seen), "m2": list(noise[2])}, "m0")["m1"].word)
     assert 0.88 <= tables.count(Word.SLOWER) / len(tables) <= 0.93  # Holm's second step sees a little more than was promised

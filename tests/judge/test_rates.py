@@ -1,4 +1,4 @@
-"""How often the judge is right: histories with planted changes, and launches that are taken until intervals are small."""
+"""How often the judge is right: of planted changes in histories, of launches until intervals are small, of tracked values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import pytest
 
 from tensorcopy.cli.compare import MOST_LAUNCHES_NOW
 from tensorcopy.judge import case_history, paired
+from tensorcopy.judge.paired import ALPHA, Verdict
 from tensorcopy.measure import run
 from tensorcopy.measure.run import FIRST
 from tensorcopy.releases import release_table
 from tensorcopy.results.cases import Case
-from tensorcopy.results.effects import Difference, Effects
+from tensorcopy.results.effects import Difference, Effects, within
 from tensorcopy.results.result import Result
 from tests.launch_files import spec_of
 
@@ -114,7 +115,7 @@ def test_precision_decides_how_long_is_measured_and_alpha_stays_whole(spread, ta
     def spreads():
         return spread * ((8 / chance.chisquare(8, 40)) ** 0.5 if tails == "as the prior has it" else chance.gamma(4, 0.25, 40) ** 0.5)
 
-    families = [measured_in_stages(chance, np.zeros(40), spreads()) for _ in range(200)]
+    families = [measured_in_stages(chance, np.zeros(40), spreads()) for _ in range(100)]
     assert np.mean([any(change.changed for change in changes.values()) for changes, _ in families]) <= 0.05
     covered = [change.interval[0] <= 1 <= change.interval[1] for changes, _ in families for change in changes.values()]
     assert 0.93 <= np.mean(covered) <= 0.97
@@ -129,3 +130,49 @@ def test_a_case_is_chosen_by_its_width_whatever_its_difference_is():
     chance.bit_generator.state = state
     _, large = measured_in_stages(chance, np.full(40, log(1.2)), spreads)
     assert none == large
+
+
+# What is promised of a comparison
+
+
+def test_the_smallest_slowdown_seen_is_called_one_9_times_in_10():
+    """Of all cases together, of which a quarter has three times the error of the others; and of each case alone."""
+    chance, number = np.random.default_rng(4), 250
+    error = np.where(np.arange(number) % 4, 0.01, 0.03) * chance.gamma(4, 1 / 4, number) ** 0.5
+
+    def judged(sizes):
+        logs = 0.2 * chance.standard_normal((12, 1, number)) + error * chance.standard_normal((12, 2, number))
+        return paired.judge(within(logs + np.array([np.zeros(number), sizes]), 0, 1))
+
+    quiet = judged(np.zeros(number))
+    of_each = np.log1p([change.detectable for change in quiet.values()])
+    for sizes in (np.full(number, np.log1p(paired.smallest_seen(quiet.values()))), of_each):
+        told = []
+        for _ in range(20):
+            planted = chance.choice(number, 25, replace=False)
+            verdicts = judged(np.where(np.isin(np.arange(number), planted), sizes, 0.0))
+            told += [verdicts[case].verdict is Verdict.SLOWER for case in planted]
+        assert 0.8 <= np.mean(told) <= 0.97
+
+
+UNEQUAL = [(1, 2), (1, 3), (2, 2), (2, 3), (3, 3), (5, 5), (2, 12), (3, 12)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("launches", UNEQUAL, ids=lambda launches: "{} against {}".format(*launches))
+@pytest.mark.parametrize("spread", [1.0, 1 / 3, 3.0], ids=["as the other", "a third", "three times"])
+def test_a_tracked_value_that_only_varies_is_seldom_called_higher_or_lower(launches, spread):
+    """In at most 5 of 100 families, however few launches tell how much it varies: here each family is a single value.
+
+    Where one side varies more, in few more; of two launches against twelve, in 8: nothing tells their spread, and Welch's test gives 11.
+    """
+    if spread != 1 and min(launches) == 1:
+        pytest.skip("a single launch tells no spread of its own")
+    chance, families = np.random.default_rng(21), 2000
+    sides = [(list(chance.normal(100, spread, launches[0])), list(chance.normal(100, 1, launches[1]))) for _ in range(families)]
+    alarms = [paired.of_values({0: ("nats", *each)})[0].verdict is not Verdict.UNKNOWN for each in sides]
+    swapped = [paired.of_values({0: ("nats", *each[::-1])})[0].verdict is not Verdict.UNKNOWN for each in sides[:200]]
+    assert alarms[:200] == swapped
+    most = ALPHA + 3 * (ALPHA * (1 - ALPHA) / families) ** 0.5
+    assert np.mean(alarms) <= (most if spread == 1 else 0.095 if min(launches) == 2 else 0.065)
+    assert spread != 1 or np.mean(alarms) >= 0.015

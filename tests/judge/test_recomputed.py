@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import permutations
-from math import expm1
+from math import expm1, log
 
 import pytest
 
@@ -75,9 +75,9 @@ def test_comparisons(name, before, after):
     assert judged.keys() == by_name.keys()
     for case, change in judged.items():
         assert_same(change, by_name[case], case)
-        assert change.detectable is None or change.detectable == pytest.approx(
-            expm1(by_name[case].threshold + 1.2816 * by_name[case].error)
-        )
+        if change.interval:
+            detectable = expm1(by_name[case].threshold + 1.2816 * by_name[case].error)
+            assert (change.detectable, change.factor) == pytest.approx((detectable, expm1(abs(log(change.ratio))) / detectable)), case
         assert not change.interval or change.more_launches in (None, by_name[case].more_launches), case
     kinds = {kind(case) for case in expected}
     seen = {each: smallest_seen([judged for case, judged in expected.items() if kind(case) == each]) for each in kinds}

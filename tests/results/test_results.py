@@ -70,6 +70,15 @@ def test_the_difference_of_two_sides(rows, sides, size, way, of, freedom):
         assert (each.variance, each.freedom) == (pytest.approx(np.var(within, ddof=1)), freedom)
 
 
+def test_other_launches_are_used_where_they_tell_more():
+    """Of 27 launches the sides met in 3, and a third one is in all: by way of it, the 24 are worth 6 more."""
+    rows = np.random.default_rng(15).normal(0, 0.01, (27, 3))
+    rows[3:15, 2], rows[15:, 1] = NAN, NAN
+    _, before, after = columns(rows)
+    (each,) = differences(before, after).values()
+    assert (each.way, each.launches, each.count > 6) == (JOINED, (15, 15), True)
+
+
 def test_what_each_launch_says():
     """Of sides that were together their difference; of others how far each lies above the time before."""
     before, after = columns(TOGETHER)

@@ -24,15 +24,14 @@ def of_files(name):
     That is the newest earlier release of the history's own environment that met it.
     """
     own, order = History(ROOT / "results" / name), [*releases()]
-    compared = cache(own.compared)
     environments = Counter(place[1] for place in own.places)
     places = sorted((each for each in own.places if each[1] == environments.most_common(1)[0][0]), key=lambda each: order.index(each[0]))
     found = {}
     for case in (case for case in own.logs if is_compared(case[0])):
         measured = [place for place in places if (place, case) in own.times]
         for index, place in enumerate(measured):
-            earlier = next((each for each in reversed(measured[:index]) if case in compared(each, place)), None)
-            judged = compared(earlier, place)[case] if earlier else None
+            earlier = next((each for each in reversed(measured[:index]) if case in own.compared(each, place)), None)
+            judged = own.compared(earlier, place)[case] if earlier else None
             numbers = (judged.ratio, *judged.interval) if judged and judged.interval else ()
             found[releases()[place[0]], name_of(case)] = own.times[place, case], numbers, judged.verdict if judged else ""
     return found
