@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gc
+import importlib
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,8 +36,9 @@ from tensorcopy.results import reader
 from tensorcopy.results.reader import Results
 from tensorcopy.site import build, facts
 from tensorcopy.site.facts import Site
+from tensorcopy.worker.processes import ReportProgress, ignore_progress
 from tests import emulated_cuda as emulation
-from tests import launch_files, nexts, worker_in_process
+from tests import launch_files, nexts
 from tests.emulated_cuda import Gpu
 from tests.site import world
 
@@ -315,8 +319,19 @@ def lab_campaign(folder: Path, **values: Any) -> Campaign:
 
 @pytest.fixture
 def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Probes run in this process, which has imported torch, instead of in another."""
-    monkeypatch.setattr(interpreters, "run_probe", worker_in_process.run_probe)
+    """Probes run in this process, which has imported torch, instead of in another, which would do so for two seconds."""
+
+    def run_probe(python: Path, module: str, *arguments: str, report_progress: ReportProgress = ignore_progress, **_: Any) -> Any:
+        import torch
+
+        threads = torch.get_num_threads()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # as a process prints them
+            result = importlib.import_module(module).main(arguments, report_progress)
+        torch.set_num_threads(threads)
+        return json.loads(json.dumps(result))
+
+    monkeypatch.setattr(interpreters, "run_probe", run_probe)
 
 
 @pytest.fixture

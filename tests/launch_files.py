@@ -37,7 +37,7 @@ TURNS = 3  # of a case and side; they differ by a thousandth
 LAUNCHES = 12
 COMMON = 0.05  # standard deviation of what a launch has in common, as a share of a time
 Times = Union[float, str, Sequence["float | None"]]
-_documents: dict[str, Launch] = {}  # that this process has made: the fixture of a test file makes the same ones for each test
+_documents: dict[str, Launch] = {}  # that this process has made
 
 PROVENANCE = {
     "torch": "2.15.0+cu132",
@@ -120,7 +120,7 @@ def write(
     made = [side(name, **{**provenance, **(sides or {}).get(name, {})}) for name in names]
     seed = zlib.crc32(f"{machine} {names} {sorted(cases)} {start}".encode())
     chance = random.Random(seed)
-    paths = []
+    made_launches = []
     for number in range(number_of_launches):
         disturbance = chance.gauss(0, common)
         by_case: dict[str, list[Turns]] = {}
@@ -139,8 +139,9 @@ def write(
                 else:
                     own.seconds = _turns(time[number])
                 by_case[text].append(own)
-        paths.append(_stored(folder, made, by_case, machine, start + number * EVERY, seed + number, names, reference))
-    return paths
+        marked = names.index(reference) if reference else UNSET
+        made_launches.append(_of_times(made, by_case, machine, start + number * EVERY, seed + number, marked))
+    return _written(folder, made_launches)
 
 
 def write_counts(
@@ -163,7 +164,7 @@ def write_counts(
     units : that third-party suites declare for what they track
     """
     repeats = {name: values if isinstance(values, (list, tuple)) else [values] for name, values in cases.items()}
-    made, paths = side(side_name, **provenance), []
+    made, made_launches = side(side_name, **provenance), []
     seed = zlib.crc32(f"{machine} {side_name} counts {sorted(cases)} {start}".encode())
     for number in range(max(map(len, repeats.values()), default=1)):
         suites: dict[str, launches.Suite] = {}
@@ -175,21 +176,22 @@ def write_counts(
                 stored.values[str(index)] = float(values[number])
         moment = start + timedelta(seconds=number)
         shared, own = launches.shared_provenance([made.provenance])
-        document = Launch(
-            version=launches.VERSION,
-            kind="counts",
-            id=_id(moment, seed + number),
-            started=moment.isoformat(),
-            ended=(moment + EVERY / 2).isoformat(),
-            machine=machine,
-            sides=[_side(made, own[0])],
-            provenance=shared,
-            suites=suites,
-            methods=dict(methods or {}),
-            article=dict(article or {}),
+        made_launches.append(
+            Launch(
+                version=launches.VERSION,
+                kind="counts",
+                id=_id(moment, seed + number),
+                started=moment.isoformat(),
+                ended=(moment + EVERY / 2).isoformat(),
+                machine=machine,
+                sides=[_side(made, own[0])],
+                provenance=shared,
+                suites=suites,
+                methods=dict(methods or {}),
+                article=dict(article or {}),
+            )
         )
-        paths.append(store(folder, document))
-    return paths
+    return _written(folder, made_launches)
 
 
 METHODS = {"clone_detach": "x.clone().detach()", "detach_clone": "x.detach().clone()", "detach_numpy_copy": "x.detach().numpy().copy()"}
@@ -275,16 +277,10 @@ def _turns(microseconds: float) -> list[float]:
     return [1e-6 * microseconds] * TURNS
 
 
-def _stored(
-    folder: Path,
-    sides: Sequence[Program],
-    by_case: Mapping[str, Sequence[Turns]],
-    machine: str,
-    start: datetime,
-    seed: int,
-    names: Sequence[str],
-    reference: str,
-) -> Path:
+def _of_times(
+    sides: Sequence[Program], by_case: Mapping[str, Sequence[Turns]], machine: str, start: datetime, seed: int, reference: Any
+) -> Launch:
+    """Return a launch of times; the fixture of a test file makes the same ones for each test, so each is made once."""
     key = repr((sides, by_case, machine, start, seed, reference))
     if key not in _documents:
         described, places = _suites(by_case)
@@ -297,21 +293,21 @@ def _stored(
             ended=(start + EVERY / 2).isoformat(),
             machine=machine,
             sides=[_side(each, of_side) for each, of_side in zip(sides, own)],
-            reference=names.index(reference) if reference else UNSET,
+            reference=reference,
             provenance=shared,
             suites=launch.stored(described, {places[text]: turns for text, turns in by_case.items()}),
         )
-    return store(folder, _documents[key])
+    return _documents[key]
 
 
-def store(folder: Path, launch: Launch) -> Path:
-    """Write a launch into the history of its machine, or where that has other conditions into one of its own; return its path."""
-    conditions = histories.conditions_of(launch)
+def _written(folder: Path, made: Sequence[Launch]) -> list[Path]:
+    """Write launches of one set of conditions into the history of their machine, or where that has others into one of their own."""
+    conditions, machine = histories.conditions_of(made[0]), made[0].machine
     try:
-        of_history, _ = histories.folder_of(folder, conditions, launch.machine, is_named=True)
+        of_history, _ = histories.folder_of(folder, conditions, machine, is_named=True)
     except TensorcopyError:
-        of_history, _ = histories.folder_of(folder, conditions, launch.machine)
-    return launches.write(of_history, launch)
+        of_history, _ = histories.folder_of(folder, conditions, machine)
+    return [launches.write(of_history, each) for each in made]
 
 
 def _side(program: Program, provenance: Mapping[str, Any]) -> launches.Side:

@@ -28,14 +28,6 @@ def checkout(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("arguments", ["9.9", "2.7..2.5"])
-def test_bad_input_is_one_line_and_exit_code_2(checkout, capsys, arguments):
-    """Nothing is installed or measured."""
-    assert main(["measure", arguments]) == 2
-    assert LINE.match(capsys.readouterr().err)
-    assert sorted(path.name for path in checkout.iterdir()) == ["asv.conf.json"]
-
-
 def options(parser, *words):
     """Yield the words of each command, and each of its options."""
     for action in parser._actions:
@@ -47,7 +39,7 @@ def options(parser, *words):
 
 
 TEXTS = (None, path, line, settings.expression)  # types of options that are no number
-NUMBERS = ("nan", "inf", "-inf", "-3", "1.5", "0", "", "3", "1e400")
+NUMBERS = ("nan", "-3", "1.5", "0", "", "3", "1e400")
 VALID = {"--margin": ("1.5", "3"), "--for": ()}  # of those; of every other option the whole number
 NAMES = ("--history",)  # any text but none
 GIVEN = [

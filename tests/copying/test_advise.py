@@ -17,7 +17,6 @@ from tensorcopy.copying.inside import timing
 from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, NAMES, make_tensor
 from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge.methods import Ratio, Word
 from tests import launch_files
 
 REQUEST = CopyRequest(to="tensor", own=True, keeps_graph=None, requires_grad=False, device="cpu")
@@ -65,12 +64,6 @@ def test_without_a_matching_method_there_is_no_code(capsys):
     assert (advice.code, advice.column, advice.why) == ("", None, "No method in tensorcopy does this.")
     assert cli.main(["advise", "--shipped", "--shared", "--requires-grad", "--keep-graph"]) == 1
     assert capsys.readouterr().out == "Use x itself: it shares its storage and stays in the graph.\n"
-
-
-def test_a_verdict_is_told_with_its_interval():
-    """From too few launches there is none."""
-    assert advise.against_recommended(Ratio(Word.SLOWER, 1.5, (1.424, 1.51), 1.05, 12)) == "slower × 1.42 to 1.51"
-    assert advise.against_recommended(Ratio(Word.TOO_FEW_LAUNCHES, 1.5, None, None, 2)) == "too few launches"
 
 
 def test_without_torch_the_shipped_answer_is_given(monkeypatch):
@@ -187,15 +180,6 @@ def test_a_copy_keeps_the_strides_unless_a_caveat_says_otherwise(layout):
             assert not loses or y.is_contiguous()
 
 
-def test_numpy_has_no_bfloat16_and_the_way_round_it_is_independent():
-    x = torch.ones(4, dtype=torch.bfloat16, requires_grad=True)
-    with pytest.raises(TypeError):
-        x.detach().numpy()
-    y = x.detach().float().numpy()
-    y[0] = 7
-    assert x[0] == 1
-
-
 def test_the_command_prints_code_reason_and_caveats(monkeypatch, capsys):
     """The methods follow, the recommended one first, each with its verdict and its caveats."""
     monkeypatch.setenv("COLUMNS", "1000")
@@ -207,7 +191,7 @@ def test_the_command_prints_code_reason_and_caveats(monkeypatch, capsys):
     assert lines[2] == f"Note: {advice.table.rows[0].caveats[0]}."
     rows = [re.split("  +", line.strip()) for line in lines[5:9]]
     assert [row[0] for row in rows[:3]] == ["x.detach().numpy().copy()", "x.detach().clone().numpy()", "x.clone().detach().numpy()"]
-    assert rows[1][2].startswith("slower × 1.")
+    assert re.fullmatch(r"slower × 1\.\d\d to 1\.\d\d", rows[1][2])
     assert rows[0][-1] == advice.table.rows[0].caveats[0]
     origin = " ".join("\n".join(lines).rpartition("\n\n")[2].split())
     assert origin.startswith("Times from the shipped results, not measured here: torch ")

@@ -11,7 +11,7 @@ import tensorcopy
 from tensorcopy.cli import main
 from tensorcopy.copying import BASELINE, sweep
 from tensorcopy.copying.inside import timing
-from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, Method, Promise
+from tensorcopy.copying.inside.methods import CONVERSIONS, Method, Promise
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import interpreters
 from tests import launch_files
@@ -47,16 +47,17 @@ def known_times() -> dict[str, object]:
     }
 
 
-def test_every_method_has_a_curve_of_every_size(worker_here):
-    """In the order of the registry, and the baseline last, which is timed among them."""
-    shares = list[float]()
-    document = sweep.measure("copies", most=4, report_progress=lambda share, _: shares.append(share))
+def test_every_method_has_a_curve_of_every_size(worker_here, monkeypatch):
+    """Of copies or conversions, in the order of the registry, and the baseline last, which is timed among them."""
+    shares, asked, time_methods = list[float](), [], timing.time_methods
+    monkeypatch.setattr(timing, "time_methods", lambda **how: asked.append(how["requires_grad"]) or time_methods(**how))
+    document = sweep.measure("conversions", most=4, requires_grad=True, report_progress=lambda share, _: shares.append(share))
     assert (shares, shares[-1]) == (sorted(shares), 1.0)
-    assert [curve["name"] for curve in document["curves"]] == [*COPIES, BASELINE]
+    assert [curve["name"] for curve in document["curves"]] == [*CONVERSIONS, BASELINE]
     for curve in document["curves"]:
         assert [point["numel"] for point in curve["points"]] == [1, 2, 4]
         assert all(0 < point["low"] <= point["usual"] <= point["high"] < 1 for point in curve["points"])
-    assert (document["torch"], document["left_out"]) == (torch.__version__, {})
+    assert (document["torch"], document["left_out"], document["requires_grad"], asked) == (torch.__version__, {}, True, [True])
 
 
 def test_what_does_not_copy_is_left_out_with_the_reason(monkeypatch):
@@ -73,12 +74,6 @@ def test_what_does_not_copy_is_left_out_with_the_reason(monkeypatch):
     monkeypatch.setattr(timing.loop, "take_turns", lambda *_: pytest.fail("measured"))
     with pytest.raises(TensorcopyError, match=r"the method is not drawn: got at_four: Zero.*; allowed: copied, relu, baseline"):
         timing.time_methods(to="tensor", device="cpu", numels=[1, 4], turns=2, needed="at_four")
-
-
-def test_a_leaf_that_requires_grad_and_conversions_are_measured_too(worker_here):
-    conversions = sweep.measure("conversions", most=1, requires_grad=True)
-    assert [curve["name"] for curve in conversions["curves"]] == [*CONVERSIONS, BASELINE]
-    assert conversions["requires_grad"]
 
 
 @pytest.fixture
@@ -109,17 +104,15 @@ def test_json_is_alone_on_stdout(known, tmp_path, capsys):
     assert (tmp_path / "copies.svg").exists()
 
 
-@pytest.mark.parametrize("options", [[], ["--relative-to", "baseline"]], ids=["seconds", "relative"])
-def test_a_picture_is_labelled(known, tmp_path, capsys, options):
+def test_a_picture_is_labelled(known, tmp_path, capsys):
     """With every method's code, torch, the machine and the day, as text."""
     path = tmp_path / "copies.svg"
-    assert main(["plot", "copies", "-o", str(path), *options]) == 0
+    assert main(["plot", "copies", "-o", str(path), "--relative-to", "baseline"]) == 0
     assert str(path) in capsys.readouterr().out
     words = " ".join(ElementTree.parse(path).getroot().itertext())
     how = "torch 2.15.0, Box, one thread, 2026-11-21"
-    for word in ("code of fast", "code of slow", "memcpy baseline: code of baseline", how, "Left out: relu."):
+    for word in ("code of fast", "code of slow", "memcpy baseline: code of baseline", how, "Left out: relu.", "relative time"):
         assert word in words
-    assert ("relative time" in words) == ("--relative-to" in options)
 
 
 def test_the_function_returns_axes(known):

@@ -145,35 +145,28 @@ def test_a_profile_without_instructions_is_compared():
     assert not function_changes.between(nothing, nothing).changed
 
 
-def test_a_function_that_is_called_more_often_is_named():
-    difference = function_changes.between(profile((COPY, 200, 1), (MALLOC, 40, 1)), profile((COPY, 400, 2), (MALLOC, 80, 2)))
-    assert difference.total == 240
-    assert [(change.function, change.status) for change in difference.calls_changed] == [
-        (COPY, "called more often"),
-        (MALLOC, "called more often"),
-    ]
+MORE, LESS, CHANGED = "called more often", "called less often", "changed"
+LOOP = ("libpython", "_PyEval_EvalFrameDefault")
+CALLS = {  # of a call before and after, and what becomes of each function that changed
+    "more calls": ([(COPY, 200, 1), (MALLOC, 40, 1)], [(COPY, 400, 2), (MALLOC, 80, 2)], {COPY: (200, MORE), MALLOC: (40, MORE)}),
+    # a profile leaves out the cheapest functions, which may still run
+    "too cheap to be called lost": (
+        [(COPY, 10, 1), (LOOP, 500, 1)],
+        [(MALLOC, 40, 1), (LOOP, 600, 1)],
+        {COPY: (-10, CHANGED), MALLOC: (40, "gained"), LOOP: (100, CHANGED)},
+    ),
+    # an inline function is in each library that uses it, and the loader takes any: its costs count together
+    "moved in part": ([(THERE, 30, 6), (MALLOC, 40, 1)], [(THERE, 10, 2), (HERE, 20, 4), (MALLOC, 50, 1)], {MALLOC: (10, CHANGED)}),
+    "moved and changed": ([(THERE, 30, 6), (MALLOC, 40, 1)], [(HERE, 36, 7), (MALLOC, 40, 1)], {HERE: (6, MORE)}),
+    "in both on both sides": ([(THERE, 10, 2), (HERE, 20, 4)], [(THERE, 20, 4), (HERE, 10, 2)], {THERE: (10, MORE), HERE: (-10, LESS)}),
+}
 
 
-def test_a_function_too_cheap_for_a_profile_is_not_called_lost():
-    """A profile leaves out the cheapest functions, which may still run."""
-    difference = function_changes.between(profile((COPY, 10, 1), rest=500), profile((MALLOC, 40, 1), rest=600))
-    by_function = {change.function: change.status for change in difference.functions}
-    assert (by_function[COPY], by_function[MALLOC]) == ("changed", "gained")
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "changes"),
-    [
-        ([(THERE, 30, 6), (MALLOC, 40, 1)], [(THERE, 10, 2), (HERE, 20, 4), (MALLOC, 50, 1)], {MALLOC: 10}),
-        ([(THERE, 30, 6), (MALLOC, 40, 1)], [(HERE, 36, 7), (MALLOC, 40, 1)], {HERE: 6}),
-        ([(THERE, 10, 2), (HERE, 20, 4)], [(THERE, 20, 4), (HERE, 10, 2)], {THERE: 10, HERE: -10}),
-    ],
-    ids=["moved in part", "moved and changed", "in both on both sides"],
-)
-def test_a_function_that_moves_to_another_library_did_not_change(before, after, changes):
-    """An inline function is in each library that uses it, and the loader takes any: its costs count together."""
+@pytest.mark.parametrize(("before", "after", "changes"), CALLS.values(), ids=CALLS)
+def test_what_becomes_of_a_function(before, after, changes):
     difference = function_changes.between(profile(*before), profile(*after))
-    assert {change.function: change.difference for change in difference.functions} == changes
+    assert {change.function: (change.difference, change.status) for change in difference.functions} == changes
+    assert {change.function for change in difference.calls_changed} == {name for name, (_, status) in changes.items() if status != CHANGED}
 
 
 def test_a_release_whose_functions_were_not_counted_is_one_line(small_checkout, capsys):

@@ -79,19 +79,6 @@ def test_a_row_has_the_sign_of_its_verdict_and_what_is_known(change, cells):
     ]
 
 
-def test_a_slowdown_that_is_back_is_counted_and_shown_apart():
-    """It is no news: neither slower in the heading, nor red, and behind what changed."""
-    rows = [ComparedCase("loss", SLOWER), ComparedCase("again", SLOWER, is_back=True), ComparedCase("gain", FASTER)]
-    report = reports.of_rows(reports.grouped(rows), heading=reports.moved(rows), lines=[])
-    assert report.heading == "1 of 3 cases slower (12.0 %), 1 back to an earlier level (12.0 %), 1 faster (20.0 %)"
-    lines = list(map(str, table.terminal(report, 80)))
-    assert [line.split()[:2] for line in lines if line and line[0] in "▲▼▴"] == [["▲", "loss"], ["▼", "gain"], ["▴", "again"]]
-    assert lines[lines.index("back to an earlier level: no news") + 1].startswith("▴ again")
-    assert [row["back"] for row in json.loads(table.as_json(report))["rows"]] == [False, False, True]
-    alone = [row for row in rows if row.is_back]
-    assert "🔴" not in table.markdown(reports.of_rows(alone, heading=reports.moved(alone), lines=[]))
-
-
 def test_what_fails_now_comes_first_and_ends_the_heading():
     """Before what is slower; of what failed before too, nothing is told."""
     changes = {"quiet": UNCHANGED, "gain": FASTER, "loss": SLOWER, "broken": unknown(Reason.FAILED_AFTER, failure="KeyError: 3")}

@@ -33,7 +33,7 @@ from tests.mutations import FILE_MUTATIONS, RELEASES, kinds, mutate
 
 RESULTS = Path("results")
 COMMANDS = (["compare", *RELEASES], ["history"], ["why", "detach_clone", *RELEASES])
-TRIES = [6, pytest.param(40, marks=pytest.mark.weekly)]
+TRIES = [4, pytest.param(40, marks=pytest.mark.weekly)]
 
 
 @pytest.fixture

@@ -256,6 +256,8 @@ def _lines_of(made: Made, text: str) -> dict[str, Said]:
             is_row, above = False, line.partition(": ")[0]
     found = [(sign, names.get(frozenset(name.split()), ""), cells) for sign, name, cells in rows]
     assert [cells for _, name, cells in found if not name and "before" in cells] == []  # a mean has no sides
+    alarms = {name for sign, name, _ in found if sign == "▲" and name}
+    assert [name for name in alarms if (name == made.back and BACK in text) or made.changes[name].accepted] == []
     return {name: of_cells(SIGNS[sign], cells, made.changes[name]) for sign, name, cells in found if name}
 
 
@@ -315,6 +317,7 @@ def _of_markdown(text: str, changes: Mapping[str, Change]) -> Output:
                 kind = EMOJI.get(emoji.strip()) or (rises if by_title.get("change", "").startswith("+") else "lower")
                 is_quiet = by_title.get("", "").startswith("accepted") or not changes[name].timed
                 assert bool(emoji) is not is_quiet, line
+            assert not (title and emoji), line  # what is folded is no alarm
             said[name] = of_cells(kind, by_title, changes[name])
     folds = {fold: int(many) for many, fold in re.findall(r"<summary>(\d+) (\w+)", text)}
     counts = counts_of(text)
