@@ -99,6 +99,12 @@ GPU = {"accelerators": {"cuda": "NVIDIA H200"}, "driver": "NVIDIA 570.86", "cpu"
 SLOWER, FASTER, UNCHANGED, UNKNOWN, LIKELY = "slower", "faster", "unchanged", "unknown", "likely slower"
 COPIES_16 = ("new_tensor", "clone_detach", "detach_clone", "empty_like_copy", "tensor")  # with 16 elements
 OF_16 = tuple(f"copies.BySize {method} numel=16" for method in COPIES_16)
+ON_DEVICE = {
+    "copies.Throughput clone_detach numel=1048576 device=cuda": SLOWER,
+    "copies.Throughput new_tensor numel=1048576 device=cuda": FASTER,
+    **{f"copies.{name} device=cuda": UNCHANGED for name in ("Throughput tensor numel=1048576", "Latency tensor numel=16")},
+    "copies.Latency clone_detach numel=16 device=cuda": UNCHANGED,
+}
 # What is asked of `tensorcopy compare`, and what must be said of each case that both sides have; of all others unknown
 QUESTIONS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "neighbours": (
@@ -118,24 +124,8 @@ QUESTIONS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "of an older Python": ((OLDEST, JOINT), dict(zip(OF_16, (SLOWER, SLOWER, SLOWER, SLOWER, SLOWER)))),
     "never met": ((APART[1], B), {}),
     "in other launches": (APART, {OF_16[4]: SLOWER}),
-    "a device": (
-        (A, B, "--device", "cuda"),
-        {
-            "copies.Throughput clone_detach numel=1048576 device=cuda": SLOWER,
-            "copies.Throughput new_tensor numel=1048576 device=cuda": FASTER,
-            **{f"copies.{name} device=cuda": UNCHANGED for name in ("Throughput tensor numel=1048576", "Latency tensor numel=16")},
-            "copies.Latency clone_detach numel=16 device=cuda": UNCHANGED,
-        },
-    ),
-    "another driver": (
-        (BEFORE, B, "--device", "cuda"),
-        {
-            "copies.Throughput clone_detach numel=1048576 device=cuda": SLOWER,
-            "copies.Throughput new_tensor numel=1048576 device=cuda": FASTER,
-            **{f"copies.{name} device=cuda": UNCHANGED for name in ("Throughput tensor numel=1048576", "Latency tensor numel=16")},
-            "copies.Latency clone_detach numel=16 device=cuda": UNCHANGED,
-        },
-    ),
+    "a device": ((A, B, "--device", "cuda"), ON_DEVICE),
+    "another driver": ((BEFORE, B, "--device", "cuda"), ON_DEVICE),
     "the host of a device": (
         (BEFORE, B, "--history", "gpu"),
         {f"copies.BySize {method} numel=1048576": UNCHANGED for method in ("clone_detach", "tensor", "new_tensor")}

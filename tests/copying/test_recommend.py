@@ -288,14 +288,6 @@ def test_the_questions_of_the_article_have_one_answer_at_every_size(device, requ
     assert answers(device, to="tensor", own=True, keeps_graph=True) == {"x.clone()"}
 
 
-def test_with_grad_the_other_order_is_slower_for_small_tensors():
-    """The question of the search engine: on the CPU the grid is of tensors that require grad, at eight sizes."""
-    made = recommend.table(advise.shipped_evidence("cpu"), recommend.common_request("tensor", "cpu"))
-    small = [column.cells["clone_detach"].against for column in made.columns if column.numel <= 2**14]
-    assert (len(made.columns), len(small), made.timed.requires_grad) == (8, 5, True)
-    assert all(each.word is Word.SLOWER and each.ratio > 1.2 for each in small)
-
-
 def test_no_ndarray_shares_memory_with_a_tensor_on_a_device():
     shared = recommend.table(advise.shipped_evidence("cuda"), replace(recommend.common_request("ndarray", "cuda"), own=False))
     assert (shared.rows, shared.columns) == ((), ())

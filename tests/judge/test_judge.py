@@ -13,12 +13,11 @@ from scipy import stats
 
 from tensorcopy.campaign import VerdictRules
 from tensorcopy.judge import case_history, comparisons, groups, paired
-from tensorcopy.judge.case_history import OpenSince
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict, judge
 from tensorcopy.releases import release_table
 from tensorcopy.results import kinds, suite_specs
-from tensorcopy.results.effects import JOINED, PAIRED, Difference
+from tensorcopy.results.effects import Difference
 from tests import launch_files
 
 RELEASES = [release.version for release in release_table.load() if release.kind == "release"][-12:]
@@ -82,28 +81,6 @@ def test_variances_are_moderated_as_by_limma(variances, freedom, prior_freedom, 
     ours, our_freedom, our_prior = paired.moderated(variances, freedom)
     assert (our_freedom, our_prior) == pytest.approx((prior_freedom, prior), rel=1e-8)
     assert list(ours)[:5] == pytest.approx(drawn[: len(ours)], rel=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("kind", "way"),
-    [(lambda case: case % 2, lambda case: PAIRED), (lambda case: "", lambda case: JOINED if case % 2 else PAIRED)],
-    ids=["kinds", "ways"],
-)
-def test_variances_of_one_kind_and_way_have_one_prior(kind, way):
-    """Eight quiet cases are judged as if the eight noisy ones beside them were not there, but for the correction."""
-    chance = np.random.default_rng(3)
-    spreads = {case: (0.05 if case % 2 else 0.002) * chance.gamma(4, 0.25) for case in range(16)}
-    differences = {case: Difference(0.0, spread**2, 6, 5, (6, 6), way(case)) for case, spread in spreads.items()}
-    together, quiet = judge(differences, kind=kind), judge({case: each for case, each in differences.items() if case % 2 == 0})
-    assert {case: together[case].interval for case in quiet} == {case: change.interval for case, change in quiet.items()}
-
-
-@pytest.mark.parametrize(
-    ("ps", "adjusted"),
-    [([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]), ([0.5, 0.6], [1.0, 1.0]), ([], []), ([0.02], [0.02]), ([0.01, 0.01, 0.01], [0.03] * 3)],
-)
-def test_holm(ps, adjusted):
-    assert paired.holm(ps) == pytest.approx(adjusted)
 
 
 # Counts and tracked values
@@ -294,9 +271,9 @@ def test_reversed_sides_are_inverted(tmp_path, times):
     assert {change.verdict.value for change in there.values()} >= {"slower", "faster"}
 
 
-@pytest.mark.parametrize("what", ["unit", "order of cases", "order of launches", "a side alone", "a case of another kind"])
+@pytest.mark.parametrize("what", ["unit", "order of cases", "order of launches", "a side alone"])
 def test_what_changes_no_verdict(tmp_path, times, what):
-    """Neither the unit, nor the order, nor what says nothing of the difference: a launch of one side, a case of another kind."""
+    """Neither the unit, nor the order, nor a launch of one side, which says nothing of the difference."""
     expected = changes_of(results_of(tmp_path / "a", times))
     other, order = dict(times), 1
     if what == "unit":
@@ -366,23 +343,6 @@ def test_where_a_case_stands(tmp_path, times, best, cost, since):
         assert standing.best_release == RELEASES[best]
 
 
-def test_the_choice_among_earlier_releases_counts(tmp_path):
-    """A p that would suffice against one release does not against the fastest of ten."""
-    history = history_of(tmp_path, *[1.0] * 10, 1.045, noise=0.012, launches=5)
-    standing = case_history.standing(history)
-    assert standing.cost.verdict is Verdict.SLOWER
-    assert 0.05 / 10 < standing.cost.p <= 0.05
-    assert not standing.is_open
-
-
-@pytest.mark.parametrize(
-    ("at", "number", "since"), [(11, 12, OpenSince.NEW), (10, 12, OpenSince.RECENT), (4, 12, OpenSince.RECENT), (3, 12, OpenSince.OLDER)]
-)
-def test_since_when_a_case_is_open(tmp_path, at, number, since):
-    standing = case_history.standing(history_of(tmp_path, *[1.2 if index >= at else 1.0 for index in range(number)]))
-    assert standing.since is since
-
-
 def test_changes_of_a_release_are_grouped_by_direction(tmp_path):
     ratios = {"m1": 1.3, "m2": 1.5, "m3": 0.7}
     cases = {
@@ -398,10 +358,3 @@ def test_changes_of_a_release_are_grouped_by_direction(tmp_path):
         ("faster", RELEASES[3], ["m3"]),
     ]
     assert slower.ratio == pytest.approx(1.4, rel=0.01)
-
-
-def test_smallest_seen_is_asked_of_cases_that_did_not_change():
-    quiet = [Change(Verdict.UNCHANGED, Reason.WITHIN_MARGIN, ratio=1.0, error=0.01, threshold=0.04)] * 5
-    loud = structs.replace(quiet[0], verdict=Verdict.SLOWER, reason=Reason.CHANGED, error=0.5)
-    assert paired.smallest_seen([*quiet, loud]) == pytest.approx(exp(0.04 + 1.2816 * 0.01) - 1, rel=1e-4)
-    assert paired.smallest_seen([loud]) is None

@@ -10,10 +10,11 @@ from tensorcopy.judge import case_history
 from tensorcopy.judge.case_history import OpenSince
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Verdict
+from tensorcopy.releases import release_table
 from tests import launch_files
 from tests.conftest import ROOT
 
-RELEASES = ["2.11.0", "2.12.1", "2.13.0", "2.14.1", "2.15.0"]
+RELEASES = [release.version for release in release_table.load() if release.kind == "release"][-12:]
 TIME, COUNT = "copies.BySize.time_copy clone_detach 128", "instructions.BySize.track_instructions clone_detach 128 False"
 
 
@@ -75,6 +76,8 @@ SINCE = {  # microseconds by release, how long the case is open, and the release
     "with an earlier one, and a gain that is lost": ([1.5, 2.0, 1.93, 2.0], OpenSince.RECENT, "2.13.0"),
     "with two releases": ([1.5, 2.0, 2.2], OpenSince.NEW, "2.15.0"),
     "in steps too small to be seen": ([1.98, 2.0, 2.04, 2.08, 2.12], OpenSince.OLDER, ""),
+    "for seven releases": ([1.0] * 4 + [1.2] * 8, OpenSince.RECENT, RELEASES[4]),
+    "for eight releases": ([1.0] * 3 + [1.2] * 9, OpenSince.OLDER, RELEASES[3]),
 }
 
 

@@ -72,18 +72,15 @@ def test_what_another_writer_has_begun_is_left_to_it(path):
     assert (begun.exists(), killed.exists()) == (True, False)
 
 
-def test_a_file_of_a_newer_format_is_kept(path):
-    """The advice is to upgrade, not to remove it."""
-    path.write_bytes(path.read_bytes().replace(b'"version":2', b'"version":3', 1))
-    with pytest.raises(TensorcopyError) as raised:
-        launches.read(path)
-    assert raised.value.next == "upgrade tensorcopy"
-
-
-def test_a_file_of_the_former_format_is_refused(path):
-    """Its times are means of disturbed turns, and nothing joins them with others."""
-    path.write_bytes(path.read_bytes().replace(b'"version":2', b'"version":1', 1))
-    with pytest.raises(TensorcopyError, match="is of an older format: got version 1; allowed: version 2"):
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [(3, "next: upgrade tensorcopy$"), (1, "is of an older format: got version 1; allowed: version 2")],
+    ids=["newer", "older"],
+)
+def test_a_file_of_another_format_is_refused(path, version, message):
+    """The advice for a newer one is to upgrade, not to remove it."""
+    path.write_bytes(path.read_bytes().replace(b'"version":2', b'"version":%d' % version, 1))
+    with pytest.raises(TensorcopyError, match=message):
         launches.read(path)
 
 

@@ -35,7 +35,7 @@ def evil_checkout(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("number", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 2))])
+@pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 def test_bad_input_ends_in_one_line(checkout, number):
     """Fast tests try the same lines each time, slow tests others on each day."""
     first, parts = ((date.today().toordinal() * 2 + number) % PARTS, PARTS) if number else (0, 2 * PARTS)
