@@ -343,6 +343,14 @@ def test_where_a_case_stands(tmp_path, times, best, cost, since):
         assert standing.best_release == RELEASES[best]
 
 
+def test_the_choice_among_earlier_releases_counts(tmp_path):
+    """A p that would suffice against one release does not against the fastest of ten."""
+    standing = case_history.standing(history_of(tmp_path, *[1.0] * 10, 1.045, noise=0.012, launches=5))
+    assert standing.cost.verdict is Verdict.SLOWER
+    assert 0.05 / 10 < standing.cost.p <= 0.05
+    assert not standing.is_open
+
+
 def test_changes_of_a_release_are_grouped_by_direction(tmp_path):
     ratios = {"m1": 1.3, "m2": 1.5, "m3": 0.7}
     cases = {

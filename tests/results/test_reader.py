@@ -82,7 +82,7 @@ def test_a_numel_that_no_tensor_has_is_refused(tmp_path, values):
 
 @pytest.mark.parametrize("change", ["a name", "when and where", "sides", "a suite", "a digit", "values"])
 def test_a_copy_of_a_launch_is_no_evidence(tmp_path, change):
-    """Under another name, with its sides in another order, or a suite left out, and then one time different in the fifth digit."""
+    """Under another name, of one suite with its sides in another order, or without one, and then one time different in the fifth digit."""
     others = {"conversions.BySize.time_conversion detach_numpy_copy 16": {"2.14.1": 1.0, "2.15.0": 1.2}}
     cases = {f"copies.BySize.time_copy tensor {number}": {"2.14.1": number, "2.15.0": 1.2 * number} for number in (1, 16, 64)}
     timed = launch_files.write(tmp_path, cases | others, launches=3)
@@ -95,6 +95,7 @@ def test_a_copy_of_a_launch_is_no_evidence(tmp_path, change):
     if change == "a digit":
         document["suites"]["copies.BySize.time_copy"]["rows"]["0"]["seconds"] *= 1.00001
     if change == "sides":
+        document["suites"] = {name: suite for name, suite in document["suites"].items() if len(suite["rows"]) == 1}
         document["sides"].reverse()
         for row in (row for suite in document["suites"].values() for row in suite["rows"].values()):
             row["effects"].reverse()

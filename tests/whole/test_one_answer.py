@@ -431,8 +431,10 @@ OUTPUTS: dict[str, Callable[[Made, Run], Output]] = {
     "history": history,
 }
 OF_SIDES = ("comment", "asv continuous")  # which are told two sides, and so no release before them
-OF_RELEASES = ("terminal", "narrow terminal", "every case", "explain", "markdown", "json", "csv")
-ONLY = {"two revisions": OF_SIDES, "neighbours": (*OF_RELEASES, *OF_SIDES, "asv compare", "history")}  # other questions: OF_RELEASES
+OF_RELEASES = ("terminal", "narrow terminal", "every case", "markdown", "json", "csv")
+OF_CASES = (*OF_RELEASES, "explain")  # which takes a command for each case
+ONLY = {"two revisions": OF_SIDES, "neighbours": (*OF_CASES, *OF_SIDES, "asv compare", "history")}  # other questions: OF_RELEASES
+ONLY |= dict.fromkeys(("by way of others", "never met", "a device"), OF_CASES)
 PAIRS = [(name, output) for name in QUESTIONS for output in ONLY.get(name, OF_RELEASES)]
 PAIRS += [(name, output) for name in WRITTEN for output in ONLY.get(name, tuple(OUTPUTS))]
 
