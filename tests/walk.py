@@ -243,26 +243,24 @@ def good_lines(command: Command) -> Iterator[list[str]]:
 
 # --- signals
 
-WAIT = 30  # seconds until a process handles signals, or ends
+WAIT = 30  # seconds until a process has started another one, or ends
 
 
-def send(number: int, delay: float, arguments: Sequence[str], folder: Path, *, with_child: bool = False) -> str:
-    """Start a command, send it a signal `delay` seconds after it has begun to handle signals, and return what is wrong with its end, or "".
+def send(number: int, arguments: Sequence[str], folder: Path) -> str:
+    """Start a command, send it a signal soon after it has started another process, and return what is wrong with its end, or "".
 
-    with_child : whether the delay begins once the process has started another one, which must end too
+    The other process must end too.
     """
     command = [sys.executable, "-m", "tensorcopy", *arguments]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
     with subprocess.Popen(command, cwd=folder, env=surroundings(folder), start_new_session=True, **pipes) as started:
-        end, handled = time.monotonic() + WAIT, False
-        while started.poll() is None and not handled and time.monotonic() < end:
-            handled = _handles(started.pid) and (not with_child or len(_left(started.pid)) > 1)
+        end = time.monotonic() + WAIT
+        while started.poll() is None and len(_left(started.pid)) < 2 and time.monotonic() < end:
             time.sleep(0.001)
-        time.sleep(delay)
-        if started.poll() is None:
-            os.kill(started.pid, number)
-        elif with_child:
+        time.sleep(0.5)
+        if started.poll() is not None:
             return "ended before the signal"
+        os.kill(started.pid, number)
         try:
             out, err = (text.decode("utf-8", "replace") for text in started.communicate(timeout=WAIT))
         except subprocess.TimeoutExpired:
@@ -275,22 +273,10 @@ def send(number: int, delay: float, arguments: Sequence[str], folder: Path, *, w
         return f"leaves {left}"
     if number == signal.SIGKILL:
         return ""
-    if started.returncode in EXIT_CODES:  # it had ended by itself
-        return complaint(started.returncode, out, err) if handled else "has never handled a signal"
     verb = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}[number]
     if started.returncode != 128 + number or not re.search(rf"^tensorcopy: {verb}; [^\n]+\n\Z", err, re.MULTILINE):
         return f"exit code {started.returncode}: {err[-300:]}"
     return complaint(0, out, err)
-
-
-def _handles(process: int) -> bool:
-    """Return whether a process handles or ignores SIGTERM: Python itself does neither."""
-    try:
-        status = Path(f"/proc/{process}/status").read_text()
-    except OSError:
-        return False  # it has ended
-    masks = re.findall(r"^Sig(?:Cgt|Ign):\s*(\w+)", status, re.MULTILINE)
-    return any(int(mask, 16) >> (signal.SIGTERM - 1) & 1 for mask in masks)
 
 
 def _left(session: int) -> list[list[str]]:
