@@ -203,10 +203,10 @@ def test_what_needs_the_wheel_alone_answers_without_results(tmp_path, monkeypatc
     assert "from the shipped results, not measured here" in capsys.readouterr().out
 
 
-def imports_of_asv(root=ROOT) -> set[tuple[str, str]]:
+def imports_of_asv() -> set[tuple[str, str]]:
     """Return each name that this program imports from asv or asv_runner, with its module."""
     found = set()
-    for path in (path for folder in ("tensorcopy", "benchmarks", "docs/tools") for path in (root / folder).rglob("*.py")):
+    for path in (path for folder in ("tensorcopy", "benchmarks", "docs/tools") for path in (ROOT / folder).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(text)) if "import asv" in text or "from asv" in text else ():
             if isinstance(node, ast.ImportFrom) and node.module and re.match(r"asv(_runner)?(\.|$)", node.module):

@@ -10,7 +10,6 @@ from tensorcopy.results import function_profiles
 from tensorcopy.site import build
 from tests.mutations import FILE_MUTATIONS, kinds
 
-HISTORY = Path("results/box")
 CASE = "copies.BySize clone_detach numel=16"
 
 
@@ -38,16 +37,11 @@ def test_releases_without_a_readable_launch_are_not_replaced_by_others(run):
     assert "other launches are not affected" in errors
 
 
-def elsewhere(path: Path) -> None:
-    """Copy the history into another folder, as one of another processor."""
-    shutil.copytree(HISTORY, path)
-    for launch in (*path.glob("*.json"), path / "history.toml"):
-        launch.write_text(launch.read_text().replace("Box 9000", "Box 9001").replace('"seconds":1', '"seconds":2'))
-
-
 def test_a_damaged_launch_of_another_history_changes_nothing(run):
     """It could not have taken part in a comparison of a named one."""
-    elsewhere(HISTORY.with_name("other"))
+    shutil.copytree("results/box", "results/other")
+    for path in (*Path("results/other").glob("*.json"), Path("results/other/history.toml")):
+        path.write_text(path.read_text().replace("Box 9000", "Box 9001").replace('"seconds":1', '"seconds":2'))
     clean = run("compare", "2.4.1", "2.15.0", "--history", "box")
     assert clean[::2] == (0, "")
     next(Path("results/other").glob("*.json")).write_text("{")

@@ -33,11 +33,12 @@ NAN = float("nan")
 # The fit: log seconds by launch and side
 
 
-def columns(rows):
-    """Return the sides of launches of one case: a row for each launch, NaN where a side was not in it."""
-    logs = np.array(rows, dtype=float)[:, :, None]
-    starts = tuple(f"2026-11-21T{number:02}:00:00+00:00" for number in range(len(rows)))
-    effects = Effects(starts, {(str(side), "py3.11-cuda", ""): side for side in range(logs.shape[1])}, {case(CPU): 0}, logs)
+def columns(logs):
+    """Return the sides of launches: a row for each launch and a column for each side, NaN where it was not in it; of one or more cases."""
+    logs = np.array(logs, dtype=float).reshape((*np.shape(logs), 1)[:3])
+    starts = tuple(f"2026-11-21T{number:02}:00:00+00:00" for number in range(len(logs)))
+    cases = {case(f"copies.BySize.time_copy tensor {16 + number}"): number for number in range(logs.shape[2])}
+    effects = Effects(starts, {(str(side), "py3.11-cuda", ""): side for side in range(logs.shape[1])}, cases, logs)
     return [launch_files.result_of(effects, place) for place in effects.columns]
 
 
@@ -101,6 +102,46 @@ def test_the_time_of_a_side_is_at_the_usual_speed():
         [log(first.seconds) + sign * stats.t(2).ppf(0.975) * first.error for sign in (-1, 1)]
     )
     assert columns(APART)[0].group(case(CPU)) == ALONE
+
+
+def test_groups_that_share_no_release_keep_their_own_seconds():
+    made = columns(np.log([[1.0, 1.5, NAN, NAN], [NAN, NAN, 30.0, 60.0]]))
+    assert [timing.seconds for side in made for timing in side.timings.values()] == pytest.approx([1.0, 1.5, 30.0, 60.0])
+
+
+def test_launches_of_a_single_release_vary_as_the_machine_does():
+    """Its time is their median, whose variance is 0.298 times theirs, where that of the mean is a quarter."""
+    logs = np.log([[1.0], [1.1], [0.9], [1.05]])
+    (timing,) = columns(logs)[0].timings.values()
+    assert timing.error == pytest.approx(np.std(logs, ddof=1) * 0.2982**0.5, rel=0.01)
+    assert np.log(timing.interval[1] / timing.seconds) == pytest.approx(3.1824 * timing.error, rel=1e-3)  # Student's t, 3 degrees
+
+
+def coverage(logs):
+    """Return the share of intervals that cover the truth, 0, of a time relative to all sides together; None where none is printed."""
+    timings = [list(side.timings.values()) for side in columns(logs)]
+    times = np.log([[timing.seconds for timing in of_side] for of_side in timings])
+    halves = np.log([[timing.factor() for timing in of_side] for of_side in timings])
+    return float((np.abs(times - times.mean(axis=0) if len(times) > 1 else times) <= halves).mean()) if halves.any() else None
+
+
+@pytest.mark.parametrize("sides", [1, 2, 17])
+@pytest.mark.parametrize("launches", [1, 2, 3, 12])
+def test_the_interval_of_a_time_covers_the_truth(launches, sides):
+    """As often as it says, and one launch tells none; what sides share is no error of theirs, and all that one alone has."""
+    random, cases = np.random.default_rng(1), 4000 // sides
+    common = 0.05 * random.standard_normal((launches, 1, cases)) if sides > 1 else 0.0
+    covered = coverage(common + 0.01 * random.standard_normal((launches, sides, cases)))
+    assert covered is None if launches == 1 else 0.93 <= covered <= 0.97
+
+
+def test_the_interval_of_a_time_covers_the_truth_of_launches_with_other_sides():
+    """As in the second stage of a measurement, and of releases that met only by way of the reference."""
+    random = np.random.default_rng(2)
+    logs = 0.05 * random.standard_normal((12, 1, 800)) + 0.01 * random.standard_normal((12, 5, 800))
+    logs[:4, 3:], logs[4:8, 1:3] = NAN, NAN  # side 0 is the reference
+    logs[8:, 1] = NAN
+    assert 0.93 <= coverage(logs) <= 0.97
 
 
 # Histories
