@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,11 @@ def _large(path: Path) -> None:
         file.truncate(2**26 + 1)
 
 
+@cache
+def _packed() -> bytes:
+    return lzma.compress(b" " * (function_profiles.MAX_JSON_BYTES + 1), preset=0)
+
+
 FILE_MUTATIONS: dict[str, Callable[[Path], object]] = {
     "empty": lambda path: path.write_bytes(b""),
     "no text": lambda path: path.write_bytes(b"\xff\xfe"),
@@ -150,6 +156,7 @@ FILE_MUTATIONS: dict[str, Callable[[Path], object]] = {
     "nested objects": lambda path: path.write_bytes(b'{"a":' * 3000 + b"1" + b"}" * 3000),
     "many lists": lambda path: path.write_bytes(b'{"a":[' + b"[]," * 3_000_000 + b"[]]}"),
     "a large file": _large,
+    "a small file that unpacks to a huge one": lambda path: path.write_bytes(_packed()),
     "a FIFO": _made(os.mkfifo),
     "a folder": _made(Path.mkdir),
     "a device": _link(Path("/dev/zero")),

@@ -115,19 +115,18 @@ def test_of_another_s_suite_no_functions_are_counted(tmp_path, monkeypatch, caps
     assert "functions are counted of the shipped methods, not of an asv suite" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_output_is_utf_8_in_any_locale(small_checkout, monkeypatch, encoding):
+def test_output_is_utf_8_in_any_locale(small_checkout, monkeypatch):
     """Minus signs and the user's text keep their characters: tables, JSON and error lines are the same everywhere."""
     written = {}
-    for each in ("utf-8", encoding):
+    for each in ("utf-8", "ascii"):
         stream = io.TextIOWrapper(io.BytesIO(), encoding=each, write_through=True)
         for name in ("stdout", "stderr"):
             monkeypatch.setattr(sys, name, stream)
         codes = [main(line.split()) for line in ("compare 2.15.0 2.4.1", "compare 2.15.0 2.4.1 --format json", "history é")]
         assert codes == [0, 0, 2]
         written[each] = stream.buffer.getvalue()
-    assert written[encoding] == written["utf-8"]
-    shown = written[encoding].decode("utf-8")
+    assert written["ascii"] == written["utf-8"]
+    shown = written["ascii"].decode("utf-8")
     assert re.search(r" −\d+\.\d % +−\d+\.\d to −\d+\.\d %", shown), shown
     assert "got 'é'" in shown
 

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from tensorcopy import cli
-from tensorcopy.copying import BASELINE, LAYOUTS, advise, recommend
+from tensorcopy.copying import BASELINE, advise, recommend
 from tensorcopy.copying.inside import timing
-from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES, NAMES, make_tensor
+from tensorcopy.copying.inside.methods import NAMES, make_tensor
 from tensorcopy.copying.recommend import CopyRequest
 from tensorcopy.errors import TensorcopyError
 from tests import launch_files
@@ -163,21 +163,6 @@ def test_another_tensor_is_measured_here(worker_here, monkeypatch, to, dtype, la
     assert len(advice.column.cells) == len(advice.table.rows) >= 4
     assert all(cell.multiple for cell in advice.column.cells.values())
     assert f"{layout} {dtype} on cpu" in advise.origin(advice)
-
-
-@pytest.mark.filterwarnings("ignore:To copy construct from a tensor:UserWarning")
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_copy_keeps_the_strides_unless_a_caveat_says_otherwise(layout):
-    """Of a tensor of each layout, by the methods that are timed for it; contiguous ones have no others."""
-    x = make_tensor(2048, layout=layout)
-    for group, to in ((COPIES, "tensor"), (CONVERSIONS, "ndarray")):
-        table = recommend.table(advise.shipped_evidence("cpu"), replace(REQUEST, to=to, layout=layout))
-        for name, method in group.items():
-            y = torch.as_tensor(method(x))
-            loses = "does not keep strides: the result is contiguous" in table.row(name).caveats
-            if layout != "contiguous":
-                assert (y.stride() != x.stride()) is loses, name
-            assert not loses or y.is_contiguous()
 
 
 def test_the_command_prints_code_reason_and_caveats(monkeypatch, capsys):
