@@ -217,9 +217,9 @@ def write_small(folder: Path, *sides: str, launches: int = 4, **options: Any) ->
     return paths
 
 
-def load(folder: Path, *names: str, history: str = "") -> list[Result]:
+def load(folder: Path, *names: str) -> list[Result]:
     """Return the results of sides by name, such as "2.15.0" or "2.15.0@3.9"; every result without a name."""
-    results = [result for result in reader.load_results(folder, shipped()).results if history in ("", result.history)]
+    results = [*reader.load_results(folder, shipped()).results]
     if not names:
         return results
     wanted = [made.place for made in map(side, names)]

@@ -14,7 +14,6 @@ from random import Random
 import pytest
 from markdown_it import MarkdownIt
 
-from docs.tools import figures
 from tensorcopy import configuration
 from tensorcopy.ci import runners
 from tensorcopy.cli import main
@@ -126,8 +125,6 @@ READERS = {  # what reads each file that people write or that another program ha
     ".github/runners.toml": lambda path: runners.load(),
     "suites.toml": suite_specs.read,
     "shipped.json": lambda path: recommend.answer(advise.shipped_evidence.__wrapped__("cpu", path), REQUEST),
-    "accuracy.json": lambda path: figures.PARTS["accuracy"](None),
-    "agreement.json": lambda path: figures.PARTS["agreement"](None),
 }
 
 
@@ -136,18 +133,12 @@ READERS = {  # what reads each file that people write or that another program ha
 def test_no_mutation_of_a_configuration_or_report_raises_but_one_line(name, tries, tmp_path, monkeypatch):
     """Whatever is in it: its reader accepts it, or says in one line which file is wrong."""
     monkeypatch.chdir(tmp_path)
-    sources = {
-        "shipped.json": advise.SHIPPED,
-        "releases.toml": release_table.TABLE,
-        "suites.toml": ROOT / "benchmarks" / name,
-    }
-    written = {"tensorcopy.toml": DECLARED}
-    folder = tmp_path / "docs" if (ROOT / "docs" / name).exists() else tmp_path
-    (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    source = next(path for path in (sources.get(name, ROOT / name), ROOT / "docs" / name) if path.exists()) if name not in written else None
-    content = source.read_bytes() if source else written[name].encode()
+    sources = {"shipped.json": advise.SHIPPED, "releases.toml": release_table.TABLE, "suites.toml": ROOT / "benchmarks" / name}
+    content = DECLARED.encode() if name == "tensorcopy.toml" else sources.get(name, ROOT / name).read_bytes()
+    path = tmp_path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
     for number in range(tries):
-        path, random = folder / name, Random(f"{name} {number}")
+        random = Random(f"{name} {number}")
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
         path.write_bytes(content)
         if number:
