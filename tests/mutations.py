@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from datetime import timedelta
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -141,9 +140,10 @@ def _large(path: Path) -> None:
         file.truncate(2**26 + 1)
 
 
-@cache
-def _packed() -> bytes:
-    return lzma.compress(b" " * (function_profiles.MAX_JSON_BYTES + 1), preset=0)
+def _packed(path: Path) -> None:
+    """Put a small file in the place of another, which unpacks to the same with millions of spaces."""
+    data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
+    path.write_bytes(lzma.compress(data + b" " * function_profiles.MAX_JSON_BYTES, preset=0))
 
 
 FILE_MUTATIONS: dict[str, Callable[[Path], object]] = {
@@ -156,7 +156,7 @@ FILE_MUTATIONS: dict[str, Callable[[Path], object]] = {
     "nested objects": lambda path: path.write_bytes(b'{"a":' * 3000 + b"1" + b"}" * 3000),
     "many lists": lambda path: path.write_bytes(b'{"a":[' + b"[]," * 3_000_000 + b"[]]}"),
     "a large file": _large,
-    "a small file that unpacks to a huge one": lambda path: path.write_bytes(_packed()),
+    "a small file that unpacks to a huge one": _packed,
     "a FIFO": _made(os.mkfifo),
     "a folder": _made(Path.mkdir),
     "a device": _link(Path("/dev/zero")),

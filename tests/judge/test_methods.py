@@ -61,9 +61,9 @@ def _with_error(error, number):
         ([-0.30, -0.31, -0.29, -0.30], Word.FASTER),
         ([0.05, 0.051, 0.049, 0.05], Word.SLOWER),  # a significant 5 %, though the interval is within 10 %
         ([0.025, 0.026, 0.024, 0.025], Word.AS_FAST),  # significant, and less than the margin of 3 %
-        ([0.00, 0.01, -0.01, 0.00], Word.AS_FAST),
+        ([0.05, -0.05, 0.05, -0.05], Word.AS_FAST),  # its interval ends at 9.6 %
         ([0.00, 0.20, -0.20, 0.00], Word.NOT_TOLD_APART),
-        ([0.04, 0.12, -0.04, 0.04], Word.NOT_TOLD_APART),  # its interval ends beyond 10 %
+        ([0.057, -0.057, 0.057, -0.057], Word.NOT_TOLD_APART),  # its interval ends at 11 %
         ([0.30, 0.31], Word.TOO_FEW_LAUNCHES),
     ],
 )
