@@ -87,6 +87,8 @@ def test_the_sentence_of_a_page_has_the_largest_groups_of_the_table(reports, pai
     sides = pair_of(*pair[1:])
     first, second = (function_profiles.profiles_of(side) for side in (sides.before, sides.after))
     name = reports[pair].fields["case"]
+    for profiles in (first, second):
+        assert sum(function_changes.by_component(profiles, name).values()) == pytest.approx(profiles.cases[name].instructions)
     cause = Cause(sides.before, sides.after, pair[0], name, function_changes.between(first.of(name), second.of(name)))
     total, _, groups = cause.sentence.partition(": ")
     assert reports[pair].heading.endswith(total)
