@@ -139,3 +139,15 @@ def test_open_methods_are_the_most_expensive_first(tmp_path):
     opened = groups.open_methods(case_history.standings(case_history.over(launch_files.load(tmp_path))).values())
     shown = [(groups.subject(each.worst.case), [round(case.ratio, 1) for case in each.cases]) for each in opened]
     assert shown == [("m1", [1.8, 1.5]), ("m0", [1.2])]
+
+
+def test_changes_of_a_release_are_grouped_by_direction(tmp_path):
+    """The largest first; the ratio of a group is the median of its cases."""
+    ratios = {METHODS[1]: 1.3, METHODS[2]: 1.5, METHODS[3]: 0.7}
+    made = results(tmp_path, lambda index, method: ratios.get(method, 1.0) if index > 2 else 1.0, releases=RELEASES[:6], noise=0.001)
+    slower, faster = groups.changes_by_release(case_history.over(made))
+    assert [(each.verdict, each.release, [case["method"] for case in each.cases]) for each in (slower, faster)] == [
+        ("slower", RELEASES[3].version, [METHODS[2], METHODS[1]]),
+        ("faster", RELEASES[3].version, [METHODS[3]]),
+    ]
+    assert slower.ratio == pytest.approx(1.4, rel=0.01)

@@ -12,7 +12,7 @@ from msgspec import structs
 from scipy import stats
 
 from tensorcopy.campaign import VerdictRules
-from tensorcopy.judge import case_history, comparisons, groups, paired
+from tensorcopy.judge import case_history, comparisons, paired
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict, judge
 from tensorcopy.releases import release_table
@@ -288,81 +288,3 @@ def test_what_changes_no_verdict(tmp_path, times, what):
     for case, change in expected.items():
         assert changes[case].verdict is change.verdict
         assert numbers(changes[case]) == pytest.approx(numbers(change), rel=2e-4), case
-
-
-# Histories: steps, where a case stands, and since when
-
-
-def history_of(folder, *times, **how):
-    launch_files.write(folder, {CASE: dict(zip(RELEASES, times))}, **{"noise": 0.0005, **how})
-    (history,) = case_history.over(launch_files.load(folder, *RELEASES[: len(times)])).values()
-    return history
-
-
-@pytest.mark.parametrize(
-    ("times", "steps"),
-    [
-        ([1, 1, 1, 1, 1], {}),
-        ([1, 1, 1.3, 1.3, 1.3], {2: None}),
-        ([1.3, 1.3, 1, 1, 1], {2: None}),
-        ([1, 1.3, 1, 1, 1], {1: 2, 2: None}),  # taken back at once
-        ([1, 1.3, 1.3, 1.15, 1], {1: 4, 3: None, 4: None}),  # not by what takes back a part
-        ([1, 1.3, 0.9, 0.9, 1.4], {1: 2, 2: 4, 4: None}),  # beyond where it began
-        ([1, 0.9, 0.8, 0.9], {1: None, 2: 3, 3: None}),  # a gain that grew, and was lost in part
-        ([1, 1.02, 1.04, 1.06, 1.08], {}),  # it creeps: no neighbours differ by the margin
-    ],
-)
-def test_the_steps_of_a_case_and_what_took_them_back(tmp_path, times, steps):
-    history = history_of(tmp_path, *times)
-    assert {step.index: history.taken_back(step) for step in history.steps} == steps
-    for step in history.steps:
-        assert step.ratio == pytest.approx(times[step.index] / times[step.index - 1], rel=0.005)
-        assert (step.rises, step.against) == (times[step.index] > times[step.index - 1], "")
-
-
-@pytest.mark.parametrize(
-    ("times", "best", "cost", "since"),
-    [
-        ([1, 1, 1, 0.999, 1.2, 1.2, 1.2], 3, 1.2, 4),
-        ([1, 1, 1, 1.3, 1.3, 1, 1, 0.99], None, None, None),
-        ([1, 1, 0.995, 1.4, 1.4, 1.2, 1.2, 1.2], 2, 1.206, 3),
-        ([1, 1, 0.999, 1.3, 0.9995, 1.1, 1.1], 2, 1.101, 5),  # the first slowdown was taken back
-        ([1, 0.99, 1.1, 1.1, 1.25, 1.25], 1, 1.263, 4),  # the last of two that stayed
-        ([0.99, 1, 1.02, 1.04, 1.06], 0, 1.071, None),  # it crept
-        ([1.4, 1.4, 1.4, 1, 1, 0.99], None, None, None),
-    ],
-)
-def test_where_a_case_stands(tmp_path, times, best, cost, since):
-    """It is open where the newest release is slower than the earlier one with the lowest time, since the last step that stayed."""
-    standing = case_history.standing(history_of(tmp_path, *times))
-    assert (standing.best, standing.is_open) == (best, cost is not None)
-    assert (standing.step.index if standing.step else None) == since
-    if cost:
-        assert standing.cost.ratio == pytest.approx(cost, rel=0.005)
-        assert standing.times[1] / standing.times[0] == pytest.approx(cost, rel=0.005)
-        assert standing.best_release == RELEASES[best]
-
-
-def test_the_choice_among_earlier_releases_counts(tmp_path):
-    """A p that would suffice against one release does not against the fastest of ten."""
-    standing = case_history.standing(history_of(tmp_path, *[1.0] * 10, 1.045, noise=0.012, launches=5))
-    assert standing.cost.verdict is Verdict.SLOWER
-    assert 0.05 / 10 < standing.cost.p <= 0.05
-    assert not standing.is_open
-
-
-def test_changes_of_a_release_are_grouped_by_direction(tmp_path):
-    ratios = {"m1": 1.3, "m2": 1.5, "m3": 0.7}
-    cases = {
-        f"copies.BySize.time_copy m{number} 16": {
-            release: ratios.get(f"m{number}", 1.0) if place > 2 else 1.0 for place, release in enumerate(RELEASES[:6])
-        }
-        for number in range(6)
-    }
-    launch_files.write(tmp_path, cases, noise=0.001)
-    slower, faster = groups.changes_by_release(case_history.over(launch_files.load(tmp_path, *RELEASES[:6])))
-    assert [(each.verdict, each.release, [case["method"] for case in each.cases]) for each in (slower, faster)] == [
-        ("slower", RELEASES[3], ["m2", "m1"]),
-        ("faster", RELEASES[3], ["m3"]),
-    ]
-    assert slower.ratio == pytest.approx(1.4, rel=0.01)

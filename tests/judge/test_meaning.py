@@ -1,4 +1,4 @@
-"""What a change of a time means: new or back to an earlier level, taken back, and with which instructions."""
+"""The history of a case: its steps, where it stands and since when, and what is back to an earlier level, with which instructions."""
 
 from math import exp
 
@@ -23,6 +23,58 @@ def history_of(folder, times, counts=(), **options):
         if count:
             launch_files.write_counts(folder, release, {COUNT: count})
     return case_history.over(launch_files.load(folder))[launch_files.case(TIME)]
+
+
+@pytest.mark.parametrize(
+    ("times", "steps"),
+    [
+        ([1, 1, 1, 1, 1], {}),
+        ([1, 1, 1.3, 1.3, 1.3], {2: None}),
+        ([1.3, 1.3, 1, 1, 1], {2: None}),
+        ([1, 1.3, 1, 1, 1], {1: 2, 2: None}),  # taken back at once
+        ([1, 1.3, 1.3, 1.15, 1], {1: 4, 3: None, 4: None}),  # not by what takes back a part
+        ([1, 1.3, 0.9, 0.9, 1.4], {1: 2, 2: 4, 4: None}),  # beyond where it began
+        ([1, 0.9, 0.8, 0.9], {1: None, 2: 3, 3: None}),  # a gain that grew, and was lost in part
+        ([1, 1.02, 1.04, 1.06, 1.08], {}),  # it creeps: no neighbours differ by the margin
+    ],
+)
+def test_the_steps_of_a_case_and_what_took_them_back(tmp_path, times, steps):
+    history = history_of(tmp_path, times, noise=0.0005)
+    assert {step.index: history.taken_back(step) for step in history.steps} == steps
+    for step in history.steps:
+        assert step.ratio == pytest.approx(times[step.index] / times[step.index - 1], rel=0.005)
+        assert (step.rises, step.against) == (times[step.index] > times[step.index - 1], "")
+
+
+@pytest.mark.parametrize(
+    ("times", "best", "cost", "since"),
+    [
+        ([1, 1, 1, 0.999, 1.2, 1.2, 1.2], 3, 1.2, 4),
+        ([1, 1, 1, 1.3, 1.3, 1, 1, 0.99], None, None, None),
+        ([1, 1, 0.995, 1.4, 1.4, 1.2, 1.2, 1.2], 2, 1.206, 3),
+        ([1, 1, 0.999, 1.3, 0.9995, 1.1, 1.1], 2, 1.101, 5),  # the first slowdown was taken back
+        ([1, 0.99, 1.1, 1.1, 1.25, 1.25], 1, 1.263, 4),  # the last of two that stayed
+        ([0.99, 1, 1.02, 1.04, 1.06], 0, 1.071, None),  # it crept
+        ([1.4, 1.4, 1.4, 1, 1, 0.99], None, None, None),
+    ],
+)
+def test_where_a_case_stands(tmp_path, times, best, cost, since):
+    """It is open where the newest release is slower than the earlier one with the lowest time, since the last step that stayed."""
+    standing = case_history.standing(history_of(tmp_path, times, noise=0.0005))
+    assert (standing.best, standing.is_open) == (best, cost is not None)
+    assert (standing.step.index if standing.step else None) == since
+    if cost:
+        assert standing.cost.ratio == pytest.approx(cost, rel=0.005)
+        assert standing.times[1] / standing.times[0] == pytest.approx(cost, rel=0.005)
+        assert standing.best_release == RELEASES[-len(times) :][best]
+
+
+def test_the_choice_among_earlier_releases_counts(tmp_path):
+    """A p that would suffice against one release does not against the fastest of ten."""
+    standing = case_history.standing(history_of(tmp_path, [*[1.0] * 10, 1.018], noise=0.012, launches=5))
+    assert standing.cost.verdict is Verdict.SLOWER
+    assert 0.05 / 10 < standing.cost.p <= 0.05
+    assert not standing.is_open
 
 
 # microseconds and instructions with each release, the newest last, and what else differs; of the newest: whether it is back
