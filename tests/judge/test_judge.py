@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from math import exp, inf, log, log1p
 
@@ -11,7 +10,6 @@ import pytest
 from msgspec import structs
 from scipy import stats
 
-from tensorcopy.campaign import VerdictRules
 from tensorcopy.judge import case_history, comparisons, paired
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict, judge
@@ -57,11 +55,17 @@ def test_the_verdict_on_a_difference(size, spread, count, verdict, reason, more)
         assert change.threshold == pytest.approx(max(log1p(0.03), student.ppf(0.975) * error))
 
 
-@pytest.mark.parametrize(("options", "verdict"), [({}, "slower"), ({"margin": 0.4}, "unchanged")], ids=["usual", "a wide margin"])
-def test_what_a_verdict_is_asked_with(options, verdict):
-    change = alone(0.10, 0.078, **options)
-    assert change.verdict.value == verdict
-    assert change.threshold == pytest.approx(max(log1p(change.margin), stats.t(5).ppf(0.975) * 0.078 / 6**0.5))
+def test_a_margin_is_what_is_asked_for():
+    usual, wide = alone(0.10, 0.078), alone(0.10, 0.078, margin=0.4)
+    assert (usual.verdict.value, wide.verdict.value) == ("slower", "unchanged")
+    assert (wide.margin, wide.threshold) == (0.4, pytest.approx(log1p(0.4)))
+
+
+def test_more_launches_are_those_of_the_side_that_has_fewer():
+    """The other one has enough of them."""
+    launches = (3, 3), (3, 12), (12, 3), (12, 12)
+    first, *same, most = (judge({"a": Difference(0.02, 0.00027, 3, 4, each)})["a"].more_launches for each in launches)
+    assert [*same, most] == [first, first, pytest.approx(4 * first, abs=4)]
 
 
 VARIANCES, FREEDOM = [1.2, 0.8, 2.5, 0.3, 1.1, 4.2, 0.9, 1.7, 0.6, 3.1], [5, 7, 11, 5, 9, 3, 11, 11, 8, 6]
@@ -202,31 +206,6 @@ def test_a_kind_of_values_is_one_row(tmp_path, monkeypatch, base, values, combin
     (history,) = case_history.over(results).values()
     assert [(step.index, step.before, step.after) for step in history.steps] == [(1, *combined)]
     assert case_history.standing(history) is None
-
-
-ROWS = (("two", "2.14.1", "known"), ("three", "2.13.0", "old"))
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "case", "accepted"),
-    [
-        ("2.13.0", "2.14.1", "two", "known"),
-        ("2.14.1", "2.15.0", "two", ""),
-        ("2.12.1", "2.13.0", "three", "old"),
-        ("2.13.0", "2.14.1", "three", ""),
-    ],
-)
-def test_a_slowdown_is_accepted_up_to_a_release(tmp_path, before, after, case, accepted):
-    index = release_table.load()
-    rows = tuple((re.compile(pattern), index.find(release), why) for pattern, release, why in ROWS)
-    rules = VerdictRules(tuple((a, b.version, c) for a, b, c in rows), tuple(each.version for each in index))
-    launch_files.write(
-        tmp_path,
-        {f"copies.BySize.time_copy {name} 16": {before: 1.0, after: size} for name, size in (("two", 1.2), ("three", 1.3), ("x", 0.8))},
-    )
-    comparison = comparisons.between(Question(*launch_files.load(tmp_path, before, after), rules))
-    assert next(each for of, each in comparison.changes.items() if f" {case} " in of.name).accepted == accepted
-    assert comparison.has_slower is any(each.verdict is Verdict.SLOWER and not each.accepted for each in comparison.changes.values())
 
 
 # What holds of any launches

@@ -9,10 +9,10 @@ from math import expm1, log
 import pytest
 
 from tensorcopy.copying.shipped import of_folder
-from tensorcopy.judge import case_history, comparisons, paired
+from tensorcopy.judge import case_history, comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.results import reader, select
-from tensorcopy.results.effects import JOINED, PAIRED, Difference
+from tensorcopy.results.effects import JOINED, PAIRED
 from tests.fixed_folder import FIXED, QUESTIONS
 from tests.recomputed import History, Judged, Place, is_compared, kind, name_of, smallest_seen
 
@@ -145,13 +145,3 @@ def test_the_word_of_every_case_of_a_question(name):
     accepted = {case: next((why for pattern, why in rows if pattern.search(case)), "") for case in slower}
     assert {case.name: change.accepted for case, change in comparison.changes.items() if change.accepted or case.name in slower} == accepted
     assert comparison.has_slower is any(not why for why in accepted.values())
-
-
-def test_more_launches_are_those_of_the_side_that_has_fewer():
-    """The other one has enough of them."""
-    more = {
-        launches: paired.judge({"a": Difference(0.02, 0.00027, 3, 4, launches)})["a"].more_launches
-        for launches in ((3, 3), (3, 12), (12, 3), (12, 12))
-    }
-    assert more[3, 3] == more[3, 12] == more[12, 3]
-    assert more[12, 12] == pytest.approx(4 * more[3, 3], abs=4)

@@ -43,7 +43,6 @@ WRITTEN: dict[
     str, tuple[dict[str, Any], str, dict[str, str]]
 ] = {  # by name: the times of `new_tensor` on both sides, a table, and verdicts
     "nothing changed": ({A: 2.0, B: 2.0}, "", {}),
-    "a known slowdown": ({A: 2.0, B: 2.5}, ACCEPTED, {"new_tensor": "slower"}),
     "failed on both sides": ({A: ERROR, B: ERROR}, "", {"new_tensor": "unknown"}),
     "two launches": ({A: [2.0, 2.01], B: [2.5, 2.5]}, "", dict.fromkeys(("new_tensor", *QUIET), "unknown")),
     "two revisions": ({f"{B}#base": 2.0, f"{B}#head": 3.0}, ACCEPTED, {"new_tensor": "slower"}),
