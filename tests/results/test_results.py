@@ -11,8 +11,6 @@ from scipy import stats
 
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.judge import comparisons
-from tensorcopy.judge.comparisons import Question
 from tensorcopy.releases import release_table
 from tensorcopy.results import histories, launches, reader, select
 from tensorcopy.results.effects import ALONE, JOINED, PAIRED, Effects
@@ -250,16 +248,6 @@ def test_a_launch_of_another_experiment_is_refused(tmp_path, changes):
     assert {timing.launches for result in loaded.results for timing in result.timings.values()} == {3}
 
 
-def test_a_side_of_another_python_is_a_link(tmp_path):
-    """It leads from one launch to another, and has no place in the history."""
-    old = "2.8.0@3.9"
-    for number, release in enumerate((A, B)):
-        launch_files.write(tmp_path, {CPU: {release: 1.0 + number, old: 1.0}}, launches=4, start=START + timedelta(days=number))
-    (history,) = reader.load_results(tmp_path, shipped()).histories
-    assert [result.version for result in history.results] == [A, B]
-    assert [(each.way, round(each.size, 1)) for each in differences(*history.results).values()] == [(JOINED, 0.7)]
-
-
 def test_a_side_of_a_package_built_from_files_has_the_cases_of_that_build(tmp_path):
     """Launches with an earlier build do not count; a version from an index is what is installed, and may differ."""
     for number, build in enumerate(("mine 1.0 aaaaaaaaaaaa", "mine 1.0 bbbbbbbbbbbb")):
@@ -286,13 +274,6 @@ def test_the_last_launch_says_why_a_case_was_not_measured(tmp_path, first, secon
         launch_files.write(tmp_path, times, launches=2, start=START + timedelta(days=number))
     (result,) = launch_files.load(tmp_path, B)
     assert (result.failures.get(case(CPU), ""), result.skips.get(case(CPU), "")) == (failures, skips)
-
-
-def test_counts_of_any_launches_of_a_history_are_compared(tmp_path):
-    counted = "instructions.BySize.track_instructions tensor 16 False"
-    for number, release in enumerate((A, B)):
-        launch_files.write_counts(tmp_path, release, {counted: 1000}, start=START + timedelta(days=number), governor=str(number))
-    assert [*comparisons.between(Question(*launch_files.load(tmp_path, A, B)), "instructions").changes] == [case(counted)]
 
 
 def test_of_several_launches_the_newest_tells_provenance_and_what_methods_do(tmp_path):
