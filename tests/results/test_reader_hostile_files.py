@@ -122,7 +122,7 @@ READERS = {  # what reads each file that people write or that another program ha
     "asv.conf.json": lambda path: (configuration.paths(), configuration.of_folder()),
     "tensorcopy.toml": declared,
     "releases.toml": lambda path: release_table.of_tables.__wrapped__(path),
-    ".github/runners.toml": lambda path: runners.load(),
+    ".github/runners.toml": lambda path: runners.matrix(),
     "suites.toml": suite_specs.read,
     "shipped.json": lambda path: recommend.answer(advise.shipped_evidence.__wrapped__("cpu", path), REQUEST),
 }
@@ -160,7 +160,7 @@ OTHER_THINGS = ("a FIFO", "a folder", "a device", "a link to itself", "a link to
         ("tensorcopy.toml", lambda path: of_folder(path.parent)),
         ("asv.conf.json", lambda path: results_folder()),
         ("releases.toml", lambda path: of_folder(path.parent)),
-        (".github/runners.toml", lambda path: runners.load()),
+        (".github/runners.toml", lambda path: runners.matrix()),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
