@@ -19,7 +19,7 @@ from tensorcopy.results.effects import Difference, Effects, within
 from tensorcopy.results.result import Result
 from tests.launch_files import spec_of
 
-RELEASES = [release for release in release_table.load()][-12:]
+RELEASES = [*release_table.load()][-12:]
 CASES = [Case(spec_of("copies.BySize.time_copy"), (("method", f"m{number}"), ("numel", "16"))) for number in range(60)]
 LAUNCHES, SPREAD = 12, 0.012  # as the shipped history has them
 FLAT = [1.0] * 12
