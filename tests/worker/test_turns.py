@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from math import log
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -102,21 +103,7 @@ def test_sides_that_copy_without_page_faults_are_found(faults, different):
 def test_the_page_cache_is_drawn_anew(tmp_path, monkeypatch, torches, forgotten):
     """Of each torch, before any process imports it; two sides with the same torch share its state."""
     acts = []
-
-    class Process:
-        def __init__(self, program, folder, cores):
-            acts.append("start")
-
-        def wait(self):
-            pass
-
-        def pin(self, cores):
-            pass
-
-        def close(self):
-            pass
-
-    monkeypatch.setattr(process, "Process", Process)
+    monkeypatch.setattr(process, "Process", lambda *_: acts.append("start") or Mock())
     monkeypatch.setattr(process, "forget_pages", lambda folder: acts.append(folder.name))
     sides = [replace(launch_files.side("2.15.0"), torch=tmp_path / name) for name in torches]
     with process.started(sides):
