@@ -171,12 +171,13 @@ class Fork:
 
     def __init__(self, suites: Suites, folder: Path) -> None:
         self._suites, self._folder = suites, folder
-        self._loops: list[Any] = []  # of the cases that it has set up
+        self._loops: list[tuple[Any, Path]] = []  # of the cases that it has set up, each with the folder in which it was
 
     def answer(self, request: Any) -> dict[str, Any]:
         """Return the answer to a request. Raises SkipNotImplemented where a case skips, and what a benchmark raises."""
         if "turn" in request:
-            loop = self._loops[request["turn"]]
+            loop, place = self._loops[request["turn"]]
+            os.chdir(place)
             loop.move()
             before = page_faults()
             seconds = fastest(loop)
@@ -184,7 +185,7 @@ class Fork:
         if "case" in request:
             loop = self._loop(self._benchmark(request["case"], request["index"]))
             loop.calibrate(request["calls"])
-            self._loops.append(loop)
+            self._loops.append((loop, Path.cwd()))
             return {"case": [len(self._loops) - 1, loop.calls]}
         if "value" in request:
             benchmark = self._benchmark(request["value"], request["index"])
@@ -194,7 +195,9 @@ class Fork:
         if "probe" in request:
             return {"probe": importlib.import_module(request["probe"]).main(request["arguments"])}
         while self._loops:
-            self._loops.pop().close()
+            loop, place = self._loops.pop()
+            os.chdir(place)
+            loop.close()
         return {"end": True}
 
     def _benchmark(self, name: str, index: int) -> Any:
