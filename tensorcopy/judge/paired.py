@@ -7,6 +7,7 @@ towards it. Holm's step-down keeps the chance of even one false alarm among all 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from math import ceil, exp, inf, isfinite, log
@@ -307,7 +308,9 @@ def _mean_difference(before: Sequence[float], after: Sequence[float]) -> tuple[f
     """
     from scipy.stats import ttest_ind  # takes a second, and few campaigns track values
 
-    tests = [ttest_ind(after, before, equal_var=pooled) for pooled in (True, False) if pooled or min(len(before), len(after)) > 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # scipy's, of values that differ in their last digits
+        tests = [ttest_ind(after, before, equal_var=pooled) for pooled in (True, False) if pooled or min(len(before), len(after)) > 1]
     halves = [float(np.ptp(test.confidence_interval(LEVEL))) / 2 for test in tests]
     return max(halves), max(float(test.pvalue) for test in tests)
 

@@ -267,3 +267,8 @@ def test_what_changes_no_verdict(tmp_path, times, what):
     for case, change in expected.items():
         assert changes[case].verdict is change.verdict
         assert numbers(changes[case]) == pytest.approx(numbers(change), rel=2e-4), case
+
+
+def test_values_that_differ_in_their_last_digits_are_judged_without_a_warning():
+    """As peaks of memory may; a warning is an error in these tests."""
+    assert paired.of_values({"a": ("B", [3e8, 3e8], [3e8, 300000000.0000001])})["a"].verdict is paired.Verdict.UNKNOWN
