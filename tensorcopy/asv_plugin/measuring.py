@@ -31,7 +31,7 @@ def run(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     if not chosen:
         log.info("every release that can be measured here has a result")
         return 0
-    reference = sides.newest(chosen) if interpreters else sides.reference(repo.campaign.releases, paths.pythons)
+    reference = sides.newest(chosen) if interpreters else sides.reference(chosen, repo.campaign.releases, paths.pythons)
     with commands.kept(options, None) as folder:
         request, skipped = measuring.requested(
             chosen,

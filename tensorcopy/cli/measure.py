@@ -71,7 +71,7 @@ def _measure(options: argparse.Namespace) -> int:
     else:
         measured = {result.sha for result in run.measured_here(options.history or "", own, paths)}
         chosen, lines = sides.choose(options.releases, own, paths.pythons, measured)
-        reference = sides.reference(own.releases, paths.pythons)
+        reference = sides.reference(chosen, own.releases, paths.pythons)
     request, refused = run.requested(
         chosen,
         reference,

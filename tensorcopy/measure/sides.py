@@ -195,11 +195,11 @@ def python_for(release: Release, pythons: Sequence[str]) -> str:
     return next(filter(release.runs_on, pythons), release.pythons[1])
 
 
-def reference(releases: ReleaseIndex, pythons: Sequence[str]) -> Side | None:
-    """Return the side of the reference release, on the newest of these Pythons that has it; None where none has."""
+def reference(chosen: Sequence[Side], releases: ReleaseIndex, pythons: Sequence[str]) -> Side | None:
+    """Return the side of the reference release: on the Python of the newest chosen one, or on the newest that has it; None where none has."""
     newest_first = sorted(pythons, key=minor, reverse=True)
-    release = releases.find(REFERENCE)
-    return None if environments.why_not(release, newest_first) else of_release(release, newest_first)
+    release, able = releases.find(REFERENCE), [max(chosen, key=lambda each: each.release).python, *newest_first]
+    return None if environments.why_not(release, able) else of_release(release, able)
 
 
 def runnable(sides: Sequence[Side], gpus: Sequence[Gpu]) -> tuple[list[Side], list[str]]:

@@ -292,11 +292,20 @@ def test_a_launch_of_one_release_on_two_pythons_is_beside_no_other(machine):
     """The newest release is the reference itself, on another Python: its name says nothing of a second torch."""
     machine.suites[BETWEEN] = replace(SUITES[BY_SIZE], name=BETWEEN)
     (older,), said = sides.choose(["2.8.0@3.9"], shipped(), ())[0], list[str]()
-    request = Request((older,), sides.reference(shipped().releases, ["3.11"]), launches=1, most=1)
+    request = Request((older,), sides.of_release(shipped().releases.find("2.8.0"), ["3.11"]), launches=1, most=1)
     machine.before_a_launch = lambda core, report_progress: report_progress(0.0, "")
     run.run(request, shipped(), configuration.paths(), report_progress=lambda share, doing: said.append(doing.partition(", launch")[0]))
     of_times = {name for name in said if name.startswith("torch")}
     assert of_times == {"torch 2.8.0 on Python 3.9", "torch 2.8.0 on Python 3.9, sizes of the newest alone"}
+
+
+def test_the_reference_is_on_the_python_of_what_is_measured(monkeypatch):
+    """Another Python would be another environment of gigabytes; where it has no wheel for that one, it is on the newest that is here."""
+    monkeypatch.setattr(sides.environments.uv, "find_python", Path)
+    for text, expected in {"2.15.0@3.11": "2.8.0@3.11", "2.8.0@3.9": "2.8.0@3.9", "1.9.0@3.8": "2.8.0@3.13"}.items():
+        (own,) = sides.choose([text.partition("@")[0]], shipped(), [text.partition("@")[2]])[0]
+        found = sides.reference([own], shipped().releases, ["3.11", "3.13"])
+        assert f"{found.release.version}@{found.python}" == expected
 
 
 def test_the_reference_gets_the_launches_that_it_is_asked_for(machine):
