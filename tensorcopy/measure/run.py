@@ -28,7 +28,7 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import Change, Reason
-from tensorcopy.measure import launch, plan, sides
+from tensorcopy.measure import git, launch, plan, sides
 from tensorcopy.measure.launch import Benchmark
 from tensorcopy.measure.plan import Request, Task
 from tensorcopy.measure.process import SideFailed, shuffled, usable_cores
@@ -170,6 +170,12 @@ class _Run:
             own = replace(before, revision=replace(revision, suites_from=revision.folder))
             del self.opened[before]
             self.request = replace(self.request, sides=(own, *others))
+            return
+        suites = os.path.relpath(self.opened[before].program.suites, revision.suites_from)
+        place, commits = os.path.normpath(f"{git.prefix()}{suites}"), [side.place[2] for side in self.request.sides]
+        below = [name.removeprefix(f"{place}/") for name in git.changed(*commits) if name.startswith(f"{place}/")]
+        if edited := [f"{suites}/{name}" for name in below if (revision.folder / suites / name).is_file()]:
+            self.notes[f"{some(edited)} differs: both commits ran the later one's suites, so that this change is not compared"] = None
 
     def open(self, wanted: Iterable[Side]) -> None:
         """Open sides, installed unless they are; those that cannot be measured are `failed`. Raises DiskError.

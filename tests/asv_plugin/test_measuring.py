@@ -216,6 +216,7 @@ def test_two_commits_are_measured_and_compared(checkout, monkeypatch, tmp_path_f
     (checkout / "benchmarks" / "ones.py").write_text("class Ones:\n    def time_ones(self):\n        sum(range(1000))\n")
     commit_all(checkout, "base")
     (checkout / "benchmarks" / "broken.py").write_text("def time_broken():\n    raise ValueError\n")
+    (checkout / "benchmarks" / "ones.py").write_text("class Ones:\n    def time_ones(self):\n        sum(range(2000))\n")
     commit_all(checkout, "head")
     home = tmp_path_factory.mktemp("home")
     (home / ".asv-machine.json").write_text('{"lab": {"machine": "lab"}, "version": 1}')
@@ -224,6 +225,7 @@ def test_two_commits_are_measured_and_compared(checkout, monkeypatch, tmp_path_f
     assert done.returncode == 1, done.stdout + done.stderr
     assert "of 2 cases slower" in done.stdout
     assert "1 fails" in done.stdout
+    assert "benchmarks/ones.py differs: both commits ran the later one's suites, so that this change is not compared" in done.stdout
     taken = [launches.read(path) for path in (checkout / ".asv/revisions/results").glob("lab/*.json")]
     assert [len(each.sides) for each in taken] == [2] * 3
     compared = run("asv", "compare", "HEAD~1", "HEAD")
