@@ -140,7 +140,10 @@ def read(folder: Path, shipped: Campaign | None = None) -> Campaign:
     Raises TensorcopyError for an invalid tensorcopy.toml, and for a folder that declares no campaign where there is no shipped one.
     """
     try:
-        tables = msgspec.convert(files.read_toml(folder / FILE) if files.is_there(folder / FILE) else {}, _Tables)
+        document = files.read_toml(folder / FILE) if files.is_there(folder / FILE) else {}
+        if "operation" in document:
+            raise _refused("[[operation]], which is an asv suite now", f"{TABLES}; tensorcopy init in an empty folder writes a suite")
+        tables = msgspec.convert(document, _Tables)
         if tables.project or tables.suites:
             made = _of_tables(tables, folder)
         elif shipped:

@@ -416,7 +416,7 @@ def test_the_settings_are_those_before_torch_adds_its_own(monkeypatch):
         ("[suites]\npath = '.'\nthreads = -1", "`$.suites.threads`"),
         ("[project]\n[sute]", "sute"),
         ("project = 1", "`$.project`"),
-        ("[[operation]]\nname = 'a'", "unknown field `operation`"),
+        ("[[operation]]\nname = 'a'", "[[operation]], which is an asv suite now"),
     ],
 )
 def test_an_invalid_declaration_is_refused(folder, text, expected):
