@@ -196,7 +196,7 @@ def python_for(release: Release, pythons: Sequence[str]) -> str:
 
 
 def reference(chosen: Sequence[Side], releases: ReleaseIndex, pythons: Sequence[str]) -> Side | None:
-    """Return the side of the reference release, on the Python of the newest chosen one, else on the newest that has it; None without one."""
+    """Return the side of the reference release, on the Python of the newest chosen one, or else the newest; None without one."""
     newest_first = sorted(pythons, key=minor, reverse=True)
     release, able = releases.find(REFERENCE), [max(chosen, key=lambda each: each.release).python, *newest_first]
     return None if environments.why_not(release, able) else of_release(release, able)

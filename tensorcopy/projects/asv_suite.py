@@ -58,12 +58,13 @@ def find(suites: Path, folder: Path) -> Proposal:
         for path in (parent / name for name in NAMES):
             if path.is_file() and path != folder / configuration.FILE:
                 suite, keys = configuration.read(path, AsvSuite), configuration.read(path, dict)
-                top = _package(parent, suite)
+                top, is_local = _package(parent, suite), bool(suite.repo) and (parent / suite.repo).is_dir()
                 package = os.path.relpath(top, folder) if top else suite.project
                 package = f"./{package}" if top and not package.startswith(".") else package
-                is_usable = bool(top or PROJECT_NAME.fullmatch(package))
+                is_usable = bool(top or (PROJECT_NAME.fullmatch(package) and not is_local))  # the index may have another of its name
                 requires, ignored = [package] if is_usable else [], [key for key in UNUSED if key in keys]
-                ignored += [package] if package and not is_usable else []
+                if package and not is_usable:
+                    ignored.append(f"{suite.repo}, without a pyproject.toml or setup.py" if is_local else package)
                 _add_matrix(suite, requires, ignored)
                 return Proposal(path, suite, requires, ignored)
         if (parent / ".git").exists():

@@ -52,6 +52,12 @@ def new_project(folder: Path, *, name: str = "", title: str = "", suites: str = 
         if (folder / file).exists():
             raise TensorcopyError(f"this folder has {file} already", got=folder.name, allowed="a folder without one", next=following)
     place = (folder / (suites or SUITES)).resolve()
+    if suites and not place.is_dir():
+        following = "name the folder of a suite, or of its asv.conf.json"
+        raise TensorcopyError("no such suite", got=f"--suites {suites}", allowed="a folder", next=following)
+    if name and not campaign.PROJECT_NAME.fullmatch(name):
+        allowed, following = "letters, digits and . _ - between letters or digits", "name another, or leave --name out"
+        raise TensorcopyError("not a project's name", got=f"--name {name}", allowed=allowed, next=following)
     found = asv_suite.find(place, folder) if suites else asv_suite.Proposal()
     if found.path and place == found.path.parent and not (place / "__init__.py").exists():
         place /= found.suite.benchmark_dir
@@ -130,8 +136,10 @@ def add_workflows(folder: Path, origin: Origin) -> NewProject:
         (folder / wheel).parent.mkdir(exist_ok=True)
         shutil.copyfile(origin.wheel, folder / wheel)
         written.append(wheel)
-    ignored = git.printed("-C", str(folder), "check-ignore", "--", *written).splitlines()
-    return NewProject(own, written, kept, [f"git ignores files of the project; git add --force {shlex.join(ignored)}"] if ignored else [])
+    notes = [f"The workflows are for the branch {branch}, which is this repository's default here."]
+    if ignored := git.printed("-C", str(folder), "check-ignore", "--", *written).splitlines():
+        notes.append(f"git ignores files of the project; git add --force {shlex.join(ignored)}")
+    return NewProject(own, written, kept, notes)
 
 
 def _filled(file: str, **values: str) -> str:

@@ -98,8 +98,8 @@ def test_a_project_may_have_the_name_of_any_folder(folder, name):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--suites", "nowhere"), "tensorcopy.toml is refused"),
-        (("--name", "a b"), "tensorcopy.toml is refused"),
+        (("--suites", "nowhere"), "no such suite: got --suites nowhere"),
+        (("--name", "a b"), "not a project's name: got --name a b"),
         (("--title", "é" * 81), "tensorcopy.toml is refused"),
     ],
 )
@@ -186,6 +186,17 @@ def test_conda_packages_are_named_and_not_required(folder, capsys, kind):
     assert f"Not used of it: environment_type; scipy 1.1 in matrix; {of_conda}\n" in capsys.readouterr().out
 
 
+def test_a_folder_without_a_package_is_not_looked_up_in_the_index(folder, capsys):
+    """Somebody else's package may have the project's name there."""
+    suite(folder / "benchmarks")
+    (folder / "asv.conf.json").write_text('{"project": "own", "repo": "."}')
+    (folder / "over").mkdir()
+    os.chdir(folder / "over")
+    assert main(["init", "--suites", ".."]) == 0
+    assert of_folder(folder / "over").requires == ()
+    assert "Not used of it: ., without a pyproject.toml or setup.py\n" in capsys.readouterr().out
+
+
 def test_all_imports_that_a_suite_lacks_are_named_at_once(folder, capsys):
     """Not those that every environment has, that are its own, or that requires names; a file that is no Python is none of ours."""
     (folder / "src").mkdir()
@@ -224,6 +235,7 @@ def test_workflows_are_written_at_the_top_of_the_repository(folder, capsys):
     assert main(["init", "--github"]) == 0
     out = capsys.readouterr().out
     assert "\nKept, and not what tensorcopy would write: ../.github/workflows/pages.yml\n" in out
+    assert "\nThe workflows are for the branch main, " in out
     assert (workflows / "pages.yml").read_text() == "mine"
     assert {path.stem for path in workflows.iterdir()} == {*new_project.WORKFLOWS}
     assert not (project / ".github").exists()
