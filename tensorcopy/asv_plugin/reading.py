@@ -103,7 +103,8 @@ def print_comparison(comparison: Comparison, options: Namespace) -> int:
         rows = sorted(each.rows, key=keys[options.sort]) if options.sort in keys else each.rows
         sections.append(replace(each, rows=rows, title=each.title or title if options.split else each.title))
     counts_from = f"A change counts from a factor of {options.factor:g} on (--factor); for tensorcopy compare from {percent(MARGIN)} on."
-    notes = [*made.notes, counts_from, "?: not decided, more launches would tell."]
+    undecided = ["?: not decided, more launches would tell."] if any(each.more_launches for each in comparison.changes.values()) else []
+    notes = [*made.notes, counts_from, *undecided]
     _print(replace(made, sections=sections, notes=notes))
     return int(comparison.has_slower or any(each.reason is Reason.FAILED_AFTER for each in comparison.changes.values()))
 

@@ -4,7 +4,7 @@
 why others cannot be made. Then it reads a request from each line of standard input, and answers with a line of JSON that has the request's
 number "n". `measure.process` is the other end:
 
-{"probe": MODULE, "arguments": […]} : what the module's `main` returns: {"probe": {…}}
+{"probe": MODULE, "arguments": […]} : what the module's `main` returns: {"probe": {…}}, or {"probe": {"error": {…}}}
 {"value": NAME, "index": N} : run a benchmark that is not timed: {"value": …}
 {"case": NAME, "index": N, "calls": C} : set up a case for turns of C calls, 0 to calibrate: {"case": [its number K in the fork, calls]}
 {"turn": K} : make new inputs for case K and time a turn: {"turn": [seconds of a call, page faults of a call]}
@@ -42,7 +42,7 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import Any, NoReturn
 
-from tensorcopy.errors import line_of
+from tensorcopy.errors import TensorcopyError, line_of
 from tensorcopy.worker import processes
 
 TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts longer, and so meets the turns of all releases
@@ -193,7 +193,10 @@ class Fork:
             benchmark.do_teardown()
             return {"value": value}
         if "probe" in request:
-            return {"probe": importlib.import_module(request["probe"]).main(request["arguments"])}
+            try:
+                return {"probe": importlib.import_module(request["probe"]).main(request["arguments"])}
+            except TensorcopyError as error:
+                return {"probe": {"error": error.document()}}
         while self._loops:
             loop, place = self._loops.pop()
             os.chdir(place)
