@@ -447,10 +447,14 @@ def functions(opened: Opened, profiler: str, pattern: str = "") -> dict[str, Any
 
 
 def compared(request: Request, outcome: RunOutcome, campaign: Campaign, margin: float | None = None) -> Comparison | None:
-    """Return how the two sides of a request compare; None where one has no result; margin : see `Question`."""
+    """Return how the two sides of a request compare in the cases that it selects; None where one has no result; margin : see `Question`."""
     by_place = {result.place: result for result in outcome.results}
     before, after = (by_place.get(side.place) for side in request.sides)
-    return comparisons.between(Question(before, after, campaign.rules, margin)) if before and after else None
+    if not (before and after):
+        return None
+    comparison = comparisons.between(Question(before, after, campaign.rules, margin))
+    asked = {suite.cases[index] for suite in outcome.suites.values() for index in suite.selected.values()}
+    return replace(comparison, changes={case: change for case, change in comparison.changes.items() if case in asked})
 
 
 def now_folder(paths: Paths) -> Path:

@@ -402,6 +402,16 @@ def test_a_case_that_is_exact_enough_for_a_margin_gets_no_more(machine):
     assert len(machine.taken) == 64
 
 
+def test_what_is_compared_is_what_is_selected(machine):
+    """Also where launches before had other cases."""
+    chosen, paths = sides.choose(["2.14.1", "2.15.0"], shipped(), ["3.11"])[0], configuration.paths()
+    for selection, cases in (("", ["clone", "tensor"]), ("tensor", ["tensor"])):
+        request = Request((*chosen,), selection=selection, launches=3, most=3, together=True)
+        comparison = run.compared(request, run.run(request, shipped(), paths), shipped())
+        assert sorted(case["method"] for case, change in comparison.changes.items() if change.timed) == cases
+    assert len(machine.taken) == 3
+
+
 def test_no_launch_is_taken_of_one_side_of_two(machine, capsys):
     """Where two are compared, one alone says nothing: the error of the other is told."""
     machine.fails["2.15.0"] = TensorcopyError("no libtorch", got="a", allowed="b", next="c")
