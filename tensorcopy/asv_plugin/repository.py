@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 from asv.console import log
 
 from tensorcopy.campaign import Campaign
@@ -32,7 +34,7 @@ class TorchReleases:
                 "unknown torch release or git revision",
                 got=repr(name),
                 allowed=f"{self._releases[0].tag} to {self._releases[-1].tag}, or a branch, tag or SHA of this repository",
-                next="tensorcopy history lists the releases",
+                next="tensorcopy history lists the releases" if shutil.which("git") else "apt install git, which finds revisions",
             ) from error
         if git.find(f"refs/tags/{name}"):
             log.warning(f"{name} is torch {found.version}; the tag of this repository is refs/tags/{name}")
