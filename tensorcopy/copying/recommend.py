@@ -408,21 +408,19 @@ def others(of: Table) -> dict[str, Table]:
 
 
 def elsewhere(of: Table) -> dict[str, list[CopyRequest]]:
-    """Return by code what takes less time than the recommended method where x has another layout, with the requests where it does.
+    """Return by code what is recommended where x has another layout, with the requests where it is.
 
-    There the recommended method takes longer by what matters. Of the methods without further caveats that are the fastest at all sizes, it
-    is the first of this table. Layouts are timed without grad.
+    Only where the recommended method of this table takes longer by what matters. Layouts are timed without grad.
     """
     found = dict[str, list[CopyRequest]]()
     plain = replace(of, request=replace(of.request, requires_grad=False, keeps_graph=None))
     for other in others(plain).values() if of.rows else ():
-        first = of.rows[0]
-        ratios = [cell.against for column in other.columns if (cell := column.cells.get(first.method)) and cell.against]
+        first, best = of.rows[0].method, other.rows[0].method
+        ratios = [cell.against for column in other.columns if (cell := column.cells.get(first)) and cell.against]
         is_slower = any(each.word is Word.SLOWER and each.ratio >= AS_FAST_WITHIN for each in ratios)
-        if is_slower and other.request.layout != of.request.layout:
-            able = [row for row in of.rows if not {*row.caveats} - {*first.caveats} and compared(other, row.method) in ("", "as fast")]
-            for row in able[:1]:
-                found.setdefault(row.code, []).append(other.request)
+        is_able = best != first and any(row.method == best for row in of.rows)
+        if is_slower and is_able and other.request.layout != of.request.layout:
+            found.setdefault(other.code, []).append(other.request)
     return found
 
 
