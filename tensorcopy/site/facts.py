@@ -175,7 +175,7 @@ class ShownHistory:
         if of_case.is_back(step.index):
             return OpenSince.BACK.value
         index = of_case.taken_back(step)
-        return f"{'gone' if step.rises else 'lost'} again with {of_case.releases[index]}" if index is not None else ""
+        return f"{'gone' if step.rises else 'lost'} again by {of_case.releases[index]}" if index is not None else ""
 
     def slowdowns(self, of: Standing) -> list[Step]:
         """Return the slowdowns after its fastest release that an open case still has, the newest first; of one that is back that one."""

@@ -95,7 +95,7 @@ class Judge:
         if self.of_case.is_back(step.index):
             return "back to an earlier level"
         later = self.of_case.taken_back(step)
-        return "" if later is None else f"{'gone' if step.rises else 'lost'} again with {self.of_case.releases[later]}"
+        return "" if later is None else f"{'gone' if step.rises else 'lost'} again by {self.of_case.releases[later]}"
 
 
 def of_shown_row(cells: dict[str, Element], row: dict[str, Any]) -> Iterator[str]:

@@ -226,7 +226,7 @@ def test_each_change_has_its_instructions_and_functions_beside_it(world_files, m
 
 def test_a_slowdown_that_went_says_so(world_files):
     closed = read(world_files["regressions.html"]).by_id("cpu").text.partition("that a later release took back")[2]
-    assert re.search(r"x\.detach\(\)\.clone\(\) \(2\S+ elements\) \+15\.\d % with 2\.12\.1, gone again with 2\.13\.0", closed)
+    assert re.search(r"x\.detach\(\)\.clone\(\) \(2\S+ elements\) \+15\.\d % with 2\.12\.1, gone again by 2\.13\.0", closed)
 
 
 @pytest.mark.parametrize(("after", "why"), [(2.08, "probably the layout of the binary"), (2.2, "cause unknown")])
