@@ -364,8 +364,8 @@ def _notes(request: CopyRequest, measured: CopyRequest, ordered: Sequence[Matchi
     if unknown := [each for against in ratios.values() for each in against.values() if each.word is Word.NOT_TOLD_APART]:
         launches, seen = extent(each.launches for each in unknown), two_digits(median(each.seen for each in unknown if each.seen))
         alike = f"not told apart from `{ordered[0].code}`"
-        which = f"Half of the {len(unknown)} methods × sizes {alike}" if len(unknown) > 1 else f"The one {alike}"
-        yield f"{which} would be called slower 9 times in 10 at {seen} × its time ({launches} launches)."
+        which = f"Of the {len(unknown)} methods × sizes {alike}, half" if len(unknown) > 1 else f"The one {alike}"
+        yield f"{which} would have been noticed only at {seen} × its time or more ({launches} launches)."
 
 
 @dataclass(frozen=True)
