@@ -126,12 +126,12 @@ def _methods(site: Site, device: str, timed: Evidence) -> str:
     grad = "grad" if table.timed.requires_grad else "no grad"
     on = f"torch {timed.torch} on {timed.on} ({site.answering[device].name}), {timed.day}"
     about = f"**{device.upper()}**: {escaped(on)}; float32, one thread, timed for an `x` that requires {grad}."
-    against = "In brackets: the time against the first method of its kind, with the 95 % interval."
+    against = "After a time: against the first method of its kind, within each launch, with the 95 % interval."
     return "\n\n".join([f"{about} {against}", markdown_table(header, rows, "llrr"), "\n".join(notes)])
 
 
 def _times(table: Table, method: str) -> Iterator[str]:
-    """Yield a method's time at each size, with what is known of it against the recommended one: "2.19 µs (slower × 1.42 to 1.51)"."""
+    """Yield a method's time at each size, with what is known of it against the recommended one: "2.19 µs, slower × 1.46 (1.42 to 1.51)"."""
     tensor = table.timed.dtype, table.timed.layout, table.timed.requires_grad
     for numel in NUMELS:
         column = next((column for column in table.columns if column.numel == numel), None)
@@ -140,7 +140,7 @@ def _times(table: Table, method: str) -> Iterator[str]:
             each.seconds[method] for each in table.evidence.timed if (each.numel, each.tensor) == (numel, tensor) and method in each.seconds
         )
         seconds = next(timed, None)
-        yield "not timed" if seconds is None else duration(seconds) + (f" ({advise.against_recommended(ratio)})" if ratio else "")
+        yield "not timed" if seconds is None else duration(seconds) + (f", {advise.against_recommended(ratio)}" if ratio else "")
 
 
 PARTS: dict[str, Part] = {

@@ -31,8 +31,9 @@ WIDTH = 40  # columns of the current step of a progress, so that a shorter one c
 
 
 def against_recommended(ratio: Ratio) -> str:
-    """Return what is known of a method's time against the recommended one's: "slower × 1.42 to 1.51"."""
-    return f"{ratio.word.value} × {' to '.join(map(ratio_text, ratio.interval))}" if ratio.interval else ratio.word.value
+    """Return what is known of a method's time against the recommended one's: "slower × 1.46 (1.42 to 1.51)"."""
+    interval = f" × {ratio_text(ratio.ratio)} ({' to '.join(map(ratio_text, ratio.interval))})" if ratio.interval else ""
+    return f"{ratio.word.value}{interval}"
 
 
 def origin(advice: Answer) -> str:
