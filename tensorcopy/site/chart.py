@@ -15,6 +15,7 @@ WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 680, 250, 70, 14, 34
 LABELS = 15  # that an axis has room for; of more, every second one stands there
 COLOURS = 6  # of the stylesheet; lines beyond have the same colours, dashed
 SECONDS = "seconds"
+SIGNS = {"slower": "▲", "faster": "▼", "back": "▴"}  # of a change, by its style: up to an earlier level is no news
 FIGURE = Markup(
     '<figure{}><figcaption>{}</figcaption><div class="scroll" tabindex="0" role="group" aria-label="{}">'
     '<svg class="chart" viewBox="{} 0 {} {}"{} aria-label="{}">{}</svg>'
@@ -30,7 +31,7 @@ class Line:
     values: Sequence[float | None]
     ends: Sequence[tuple[float, float] | None] = ()  # of the interval of each value
     dots: Sequence[Sequence[float]] = ()  # single launches of each value
-    steps: dict[int, bool] = field(default_factory=dict)  # by index, whether the value rose
+    steps: dict[int, str] = field(default_factory=dict)  # by index, what a change is: a key of `SIGNS`
 
 
 def chart(lines: Sequence[Line], labels: Sequence[str], title: str, unit: str = SECONDS, links: Sequence[str] = ()) -> Markup:
@@ -86,9 +87,9 @@ def _drawn(line: Line, number: int, xs: Sequence[float], y: Callable[[float], fl
         parts += [_path("d", f"{xs[index]:.0f} {heights[0]}h0{below}")] if row else []
     parts += [_path(f"l{' o' * (number >= COLOURS)}", "L".join(point for _, point in points))] if len(points) > 1 else []
     parts += [_path("p", "M".join(f"{point}h0" for _, point in points))] if points else []
-    for index, rises in line.steps.items():
+    for index, change in line.steps.items():
         if value := line.values[index]:
-            parts.append(_text(f"m {'slower' if rises else 'faster'}", xs[index], y(value) + (-7 if rises else 15), "▲" if rises else "▼"))
+            parts.append(_text(f"m {change}", xs[index], y(value) + (15 if change == "faster" else -7), SIGNS[change]))
     return Markup('<g class="{}" data-line="{}">{}</g>').format(css, line.name, Markup("").join(parts))
 
 

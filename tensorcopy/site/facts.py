@@ -177,6 +177,10 @@ class ShownHistory:
         index = of_case.taken_back(step)
         return f"{'gone' if step.rises else 'lost'} again by {of_case.releases[index]}" if index is not None else ""
 
+    def style(self, case: Case, step: Step) -> str:
+        """Return what a change is, for its colour and its sign."""
+        return "back" if self.cases[case].is_back(step.index) else "slower" if step.rises else "faster"
+
     def slowdowns(self, of: Standing) -> list[Step]:
         """Return the slowdowns after its fastest release that an open case still has, the newest first; of one that is back that one."""
         since = of.best or 0

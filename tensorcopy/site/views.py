@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from tensorcopy.numbers import quantity, signed_percent, size_range
 from tensorcopy.site import facts
-from tensorcopy.site.chart import Line, chart, spark
+from tensorcopy.site.chart import SIGNS, Line, chart, spark
 from tensorcopy.site.facts import LAST, Case, OpenMethod, OpenSince, Pair, ShownHistory, Site, Step, Verdict, pair_address, told
 
 NUMEL = 2**14  # elements, of the chart on the first page and of the case that is unfolded on a method's page
@@ -145,7 +145,7 @@ def finding(history: ShownHistory, cases: Sequence[Case]) -> str:
 def _line(history: ShownHistory, case: Case, *, detailed: bool = False) -> Line:
     """Return a case as a line over its releases; detailed : with intervals, and the launches at the newest change."""
     of_case = history.cases[case]
-    steps = {step.index: step.rises for step in of_case.steps}
+    steps = {step.index: history.style(case, step) for step in of_case.steps}
     newest = max(steps, default=len(of_case.values) - 1)
     ends: list[tuple[float, float] | None] = []
     dots: list[list[float]] = []
@@ -166,7 +166,7 @@ def cell(history: ShownHistory, case: Case) -> Values:
     step = of_case.steps[-1] if of_case.steps else None
     value = of_case.values[of_case.places[-1]] if of_case.places else None
     size = case.kind.size(step.before, step.after, case.spec.unit) if step else ""
-    newest = f"{'▲' if step.rises else '▼'} {size} {of_case.releases[step.index]}" if step else ""
+    newest = f"{SIGNS[history.style(case, step)]} {size} {of_case.releases[step.index]}" if step else ""
     return {
         "css": "",
         "address": history.address(case),

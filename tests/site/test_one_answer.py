@@ -52,8 +52,11 @@ class Judge:
         if self.of_case.steps:
             step = self.of_case.steps[-1]
             ratio = None if self.case.spec.metric == "tracked" else step.ratio
-            return f"{'▲' if step.rises else '▼'} {self.of_case.releases[step.index]}", ratio
+            return f"{self.sign(step)} {self.of_case.releases[step.index]}", ratio
         return "?" if self.of_case.unknown else "=", None
+
+    def sign(self, step: case_history.Step) -> str:
+        return "▴" if self.of_case.is_back(step.index) else "▲" if step.rises else "▼"
 
     @property
     def measured(self) -> list[str]:
@@ -108,7 +111,9 @@ def of_shown_row(cells: dict[str, Element], row: dict[str, Any]) -> Iterator[str
     timed, small = row["unit"] == "seconds", " ".join(each.text for each in cells["change"].all("small"))
     size, _, against = texts["change"].removesuffix(small).strip().partition(" against ")
     is_changed = row["verdict"] in ("slower", "faster")
-    if (cells["change"].attributes.get("class") or "") != (row["verdict"] if is_changed else ""):
+    if (cells["change"].attributes.get("class") or "") != (
+        "back" if row["meaning"].startswith("back") else row["verdict"] if is_changed else ""
+    ):
         yield "verdict"
     if small != row["meaning"] or against != row["against"]:
         yield "meaning"
@@ -215,6 +220,8 @@ def of_summary(judge: Judge, fold: Element) -> Iterator[str]:
     largest = {judge.of_case.releases[step.index]: step for step in (*steps, *([since] if since else []))}
     shown = {}
     for item in [each for each in fold.first("div").all("li") if each.all("b")]:
+        if (item.first("b").attributes["class"] == "back") != ("back to an earlier level" in item.text):
+            yield f"colour of {item.text}"
         shown[re.search(r"with ([\d.]+?)[,;]", item.text)[1]] = item.first("b").text
         if ("the last slowdown that remains" in item.text) != (largest.get([*shown][-1]) is since is not None):
             yield f"since {item.text}"
@@ -267,8 +274,8 @@ def of_charts(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
                 head = f"{name}: " if len(lines) > 1 else ""
                 values = {column[0]: text.removeprefix(head) for column in columns for text in column[1:] if text.startswith(head)}
                 alike = [each for each in judges if history.code(each.case) == name and is_drawn(each, values, figure)]
-                marks = [sum(each.text == mark for each in line.all("text")) for mark in "▲▼"]
-                if not any(marks == [sum(step.rises is rises for step in each.of_case.steps) for rises in (True, False)] for each in alike):
+                marks = [sum(each.text == mark for each in line.all("text")) for mark in "▲▼▴"]
+                if not any(marks == [[*map(each.sign, each.of_case.steps)].count(mark) for mark in "▲▼▴"] for each in alike):
                     yield f"{figure.first('figcaption').text}: {name}, {values}, {marks}"
                 found += alike[:1]
                 (path,) = (str(each.attributes["d"]) for each in line.all("path.p"))
@@ -352,7 +359,7 @@ def of_comparison(history, comparison, section, in_index, address) -> Iterator[s
     expected["fail"] = sum(change.reason.value == "failed_after" for change in timed.values())
     if {name: told.get(name, 0) for name in expected} != expected or f"(of {len(timed)})" not in text:
         yield text
-    marks = [f"{mark} {number}" for mark, number in zip("▲△▼", (len(slower), len(back), len(of[Verdict.FASTER]))) if number]
+    marks = [f"{mark} {number}" for mark, number in zip("▲▴▼", (len(slower), len(back), len(of[Verdict.FASTER]))) if number]
     if not all(all(mark in cell for mark in marks) and cell.endswith(f"of {len(timed)}") for cell in in_index):
         yield f"{in_index} in the index, not {marks}"
     by_address = {history.address(case): case for case in timed}
