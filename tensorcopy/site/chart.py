@@ -112,14 +112,12 @@ def ticks(low: float, high: float) -> list[float]:
     return [step * number for number in range(ceil(low / step), floor(high / step) + 1)]
 
 
-def spark(values: Sequence[float | None], since: int = 0) -> Markup:
-    """Return a small line over all releases, thicker from an index on."""
+def spark(values: Sequence[float | None]) -> Markup:
+    """Return a small line over all releases."""
     shown = [(index, log(value)) for index, value in enumerate(values) if value and value > 0]
     if len(shown) < 2:
         return Markup("")
     logs = [number for _, number in shown]
     low, extent = min(logs), max(max(logs) - min(logs), 0.2)
-    points = [(index, f"{80 * index / (len(values) - 1):.0f} {20 - 16 * (number - low) / extent:.0f}") for index, number in shown]
-    late = "L".join(point for index, point in points if index >= since)
-    line = Markup('<svg class="spark" viewBox="0 0 80 24" aria-hidden="true">{}{}</svg>')
-    return line.format(_path("all", "L".join(point for _, point in points)), _path("late", late))
+    points = (f"{80 * index / (len(values) - 1):.0f} {20 - 16 * (number - low) / extent:.0f}" for index, number in shown)
+    return Markup('<svg class="spark" viewBox="0 0 80 24" aria-hidden="true"><path d="M{}"/></svg>').format("L".join(points))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from tensorcopy.campaign import Campaign, VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import case_history, comparisons, function_changes, groups
-from tensorcopy.judge.case_history import LAST, MOST_BACK, CaseHistory, OpenSince, Standing, Step
+from tensorcopy.judge.case_history import MOST_BACK, CaseHistory, OpenSince, Standing, Step
 from tensorcopy.judge.comparisons import Comparison, Question, texts
 from tensorcopy.judge.function_changes import GroupChange, ProfileDifference
 from tensorcopy.judge.groups import OpenMethod, back_count, gained, subject
@@ -27,7 +27,7 @@ from tensorcopy.results.result import Result
 from tensorcopy.worker.devices import DEVICES
 
 # that other modules of the site name
-__all__ = ["LAST", "Case", "OpenMethod", "OpenSince", "Step", "Verdict", "back_count", "gained", "subject", "texts"]
+__all__ = ["Case", "OpenMethod", "OpenSince", "Step", "Verdict", "back_count", "gained", "subject", "texts"]
 
 SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity", "way")  # parameters whose values need no name
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
@@ -106,6 +106,11 @@ class ShownHistory:
         """Return the newest result with observed methods and timed copies on a device, or else the newest."""
         copied = (each for each in reversed(self.results) if any(case.device == device and case.spec.headline for case in each.timings))
         return next((result for result in copied if result.methods), self.results[-1])
+
+    def span(self, device: str) -> str:
+        """Return the releases with times on a device, and the Python: "1.9.0 to 2.8.0, Python 3.9"."""
+        results = self.on(device) or self.results
+        return f"{' to '.join(dict.fromkeys(result.version for result in (results[0], results[-1])))}, Python {results[-1].python}"
 
     def hardware(self, device: str) -> str:
         """Return the vendor's name of a device."""

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from tensorcopy.numbers import quantity, signed_percent, size_range
 from tensorcopy.site import facts
 from tensorcopy.site.chart import SIGNS, Line, chart, spark
-from tensorcopy.site.facts import LAST, Case, OpenMethod, OpenSince, Pair, ShownHistory, Site, Step, Verdict, pair_address, told
+from tensorcopy.site.facts import Case, OpenMethod, OpenSince, Pair, ShownHistory, Site, Step, Verdict, pair_address, told
 
 NUMEL = 2**14  # elements, of the chart on the first page and of the case that is unfolded on a method's page
 SHOWN = 2  # open regressions on the first page
@@ -45,7 +45,7 @@ def pages(site: Site) -> Iterator[Page]:
         "regressions": (
             "What is slower than before",
             f"What takes longer in {name} than with an earlier torch release, since when, and why.",
-            [_open(*of) for of in devices],
+            [_open(site, *of) for of in devices],
         ),
         "comparisons": (
             "Compare two torch releases",
@@ -63,7 +63,7 @@ def pages(site: Site) -> Iterator[Page]:
         address = {"overview": "index.html", "comparisons": "compare/index.html"}.get(template, f"{template}.html")
         yield Page(address, f"{template}.html", title, description, {"blocks": blocks})
     for history, subject, device in site.subjects():
-        yield _subject(history, subject, device)
+        yield _subject(site, history, subject, device)
     for (before, after), compared in site.pairs.items():
         description = f"Is torch {after} slower than {before} in {name}? Every case with its interval, on each device."
         blocks = [_compared(history, pair) for history, pair in compared]
@@ -171,7 +171,7 @@ def cell(history: ShownHistory, case: Case) -> Values:
         "css": "",
         "address": history.address(case),
         "value": "fails" if case in history.results[-1].failures else quantity(value, of_case.unit),
-        "line": spark(of_case.values, max(0, len(of_case.values) - LAST)),
+        "line": spark(of_case.values),
         "open": signed_percent(standing.ratio) if standing and history.is_open(case) else "",
         "newest": newest or ("?" if of_case.unknown else "="),
     }
@@ -192,7 +192,7 @@ def _history(site: Site, history: ShownHistory, device: str) -> Values:
 # the page of a method or suite on a device
 
 
-def _subject(history: ShownHistory, subject: str, device: str) -> Page:
+def _subject(site: Site, history: ShownHistory, subject: str, device: str) -> Page:
     """Return the page of a method or suite: its cases, the instructions of its smallest tensor, and what changed them."""
     own = {case: of_case for case, of_case in history.cases.items() if facts.subject(case) == subject and case.device == device}
     cases = sorted((case for case in own if case in history.shown), key=lambda case: (case.spec.rank, case.spec.label, facts.numel(case)))
@@ -210,6 +210,7 @@ def _subject(history: ShownHistory, subject: str, device: str) -> Page:
             "code": code,
             "subject": subject,
             "conditions": _conditions(history, device),
+            "others": [of for of, *rest in site.subjects() if of is not history and rest == [subject, device]],
             "counts": {
                 case: facts.spans(zip(of.releases, (quantity(value, of.unit) for value in of.values))) for case, of in counts.items()
             },
@@ -255,13 +256,14 @@ def _conditions(history: ShownHistory, device: str) -> str:
 # what is slower than before
 
 
-def _open(device: str, history: ShownHistory) -> Values:
+def _open(site: Site, device: str, history: ShownHistory) -> Values:
     """Return the open cases of a device by method and age, and the slowdowns that a later release took back."""
     methods = history.open_methods(device)
     back, slower = ([of for each in methods if (each.since is OpenSince.BACK) is wanted for of in each.cases] for wanted in (True, False))
     standings = [each for case, each in history.standings.items() if case.device == device]
     return {
         **_place(history, device),
+        "others": [each for each in site.histories if each is not history and device in each.devices],
         "release": history.newest(device).version,
         "groups": {since: of for since in OpenSince if (of := [each for each in methods if each.since is since])},
         "slower": slower,
@@ -300,7 +302,6 @@ def _pairs(history: ShownHistory, device: str) -> Values:
         rows += [(release, *pairs)] if any(pairs) else []
     return {
         **_place(history, device),
-        "on": f"{history.name}, Python {results[-1].python}",
         "is_first": device in history.answers_for,
         "newest": releases[-1],
         "rows": rows[::-1],

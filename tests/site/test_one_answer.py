@@ -325,7 +325,7 @@ def of_comparisons(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
     """Yield what is wrong on the pages of two releases, and in the table of all of them."""
     index, place = {}, ""
     for element in read(files["compare/index.html"]).first("main"):
-        place = re.match(r"(\S+) .*\((\S+), Python (\S+?)(?:, this machine)?\)$", element.text).groups() if element.tag == "h2" else place
+        place = re.match(r"(\S+) .*\((\S+), .* Python ([\d.]+)", element.text).groups() if element.tag == "h2" else place
         if element.tag == "td" and element.all("a"):
             index.setdefault((*place, target("compare/index.html", element.href)[0]), set()).add(element.text)
     for history, device in [(each, device) for each in site.histories for device in each.devices]:

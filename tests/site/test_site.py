@@ -324,6 +324,16 @@ def test_this_machine_is_named_only_where_it_publishes(world_folder, tmp_path, m
     files = files_in(tmp_path / "of vm")
     assert {"methods/cpu/detach_clone.html", "methods/cpu-vm/detach_clone.html", "data/cpu-vm/detach_clone.json"} <= files.keys()
     assert differences(world.site_of(results), files) == []
+    spans = {"cpu-vm": f"{BEFORE} to {NEWEST}, Python 3.11", "cpu": f"{RELEASES[0]} to {NEWEST}, Python 3.11"}
+    for own, other in (("cpu", "cpu-vm"), ("cpu-vm", "cpu")):  # two histories of a device lead to each other
+        note = read(files[f"methods/{own}/detach_clone.html"]).first("p.note")
+        assert note.text == f"torch {spans[own]}; another history: {spans[other]}"
+        assert note.href == f"../../methods/{other}/detach_clone.html"
+    compared = read(files["regressions.html"]).by_id("cpu").first("p")
+    assert compared.text == f"Compared: torch {spans['cpu']}. Another history, not compared here: {spans['cpu-vm']}."
+    assert compared.href == "history.html#vm-cpu"
+    headings = [each.text for each in read(files["history.html"]).all("h2")]
+    assert [span in heading for span, heading in zip((spans["cpu"], "Python", spans["cpu-vm"]), headings)] == [True] * 3
     answer = read((tmp_path / "of vm" / "index.html").read_text()).by_id("cpu").first("table.answers tr").all("small")
     costs = next(each for each in answer if each.text.startswith("This machine:"))
     assert costs.first("b").text.startswith(("2.9", "3.0")), "it takes 3 µs there"
