@@ -222,7 +222,7 @@ class ShownHistory:
     @cached_property
     def tallies(self) -> dict[Pair, dict[str, Any]]:
         """How each of them came out."""
-        return {pair: tally(self, comparison) for pair, comparison in self.compared.items()}
+        return {pair: tally(self, pair[0], comparison) for pair, comparison in self.compared.items()}
 
     @cached_property
     def profiled(self) -> list[tuple[Result, Profiles]]:
@@ -344,7 +344,7 @@ def site(campaign: Campaign, histories: Iterable[History], **options: Any) -> Si
     return Site(campaign, tuple(dict.fromkeys([*answering.values(), *shown.values()])), answering, **options)
 
 
-def tally(history: ShownHistory, comparison: Comparison) -> dict[str, Any]:
+def tally(history: ShownHistory, device: str, comparison: Comparison) -> dict[str, Any]:
     """Return how the timed cases of a comparison came out: numbers, sizes and methods, which are back at which level, and the evidence.
 
     A slowdown is back only where its sides are neighbours in the case's history; it is not among the slower ones.
@@ -375,7 +375,7 @@ def tally(history: ShownHistory, comparison: Comparison) -> dict[str, Any]:
         "likely": sum(change.likely is Verdict.SLOWER for change in changes.values()),
         "failing": [(case, change.failure) for case, change in changes.items() if change.reason is Reason.FAILED_AFTER],
         "cases": len(changes),
-        "address": pair_address(before, after),
+        "address": f"{pair_address(before, after)}#{device}-{slug(history.name)}-{comparison.after.python}",
         "launches": extent(number for change in changes.values() if change.interval for number in change.launches),
         "few": sum(change.reason is Reason.TOO_FEW_LAUNCHES for change in changes.values()),
         "noticed": size_range([1 + share for size, share in seen if size]),

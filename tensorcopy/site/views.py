@@ -36,11 +36,11 @@ def pages(site: Site) -> Iterator[Page]:
     name, devices = site.campaign.name, site.answering.items()
     each = [(history, device) for history in site.histories for device in history.devices]
     single = {  # by template, and by address where that is another: title, description and blocks
-        "overview": (site.campaign.title, f"{name} over torch releases: what changed.", [overview(site, *of) for of in devices]),
+        "overview": (site.campaign.title, f"{name} over torch releases: what changed.", [overview(*of) for of in devices]),
         "history": (
             "History over torch releases",
             f"Times of {name} with each torch release, drawn by group and size.",
-            [_history(site, *of) for of in each],
+            [_history(*of) for of in each],
         ),
         "regressions": (
             "What is slower than before",
@@ -75,7 +75,7 @@ def _place(history: ShownHistory, device: str) -> Values:
     return {"history": history, "device": device, "hardware": history.hardware(device)}
 
 
-def overview(site: Site, device: str, history: ShownHistory) -> Values:
+def overview(device: str, history: ShownHistory) -> Values:
     """Return what the first page shows of a device: the newest release, what is slower than before, a chart and all times by size."""
     releases = [result.version for result in history.on(device) or history.results]
     drawn = _first_drawn(facts.charted(history, device).values())
@@ -90,7 +90,7 @@ def overview(site: Site, device: str, history: ShownHistory) -> Values:
         "latest": history.tallies.get((device, releases[-2], releases[-1])) if len(releases) > 1 else None,
         "open": [*methods.values()],
         "shown": SHOWN,
-        "chart": _chart(site, history, drawn) if drawn else "",
+        "chart": _chart(history, drawn) if drawn else "",
         "grids": grids(history, [case for case in history.cases if case.device == device and case.spec.timed and case.spec.rank < 2]),
     }
 
@@ -108,10 +108,11 @@ def _from_middle(cases: Sequence[Case]) -> int:
 # charts and tables of times
 
 
-def _chart(site: Site, history: ShownHistory, cases: Sequence[Case]) -> Markup:
+def _chart(history: ShownHistory, cases: Sequence[Case]) -> Markup:
     """Return the chart of cases that differ in the method alone; its title says how the newest release compares with the first."""
     releases = history.cases[cases[0]].releases
-    links = [pair_address(*pair) if pair in site.pairs else "" for pair in zip(["", *releases], releases)]
+    pairs = [(cases[0].device, *pair) for pair in zip(["", *releases], releases)]
+    links = [history.tallies[pair]["address"] if pair in history.tallies else "" for pair in pairs]
     shown = [case for case in cases if history.cases[case].releases == releases]
     return chart([_line(history, case) for case in shown], releases, finding(history, shown), shown[0].spec.unit, links)
 
@@ -177,11 +178,11 @@ def cell(history: ShownHistory, case: Case) -> Values:
     }
 
 
-def _history(site: Site, history: ShownHistory, device: str) -> Values:
+def _history(history: ShownHistory, device: str) -> Values:
     """Return the charts of a device by group and size, and a table of all its cases."""
     charted = facts.charted(history, device) if device in history.answers_for else {}
     first = _first_drawn(charted.values())
-    drawn = [(f"{group}; {size}", _chart(site, history, cases), cases is first) for (group, size), cases in charted.items()]
+    drawn = [(f"{group}; {size}", _chart(history, cases), cases is first) for (group, size), cases in charted.items()]
     return {
         **_place(history, device),
         "charts": [each for each in drawn if each[1]],
@@ -209,7 +210,6 @@ def _subject(site: Site, history: ShownHistory, subject: str, device: str) -> Pa
             **_place(history, device),
             "code": code,
             "subject": subject,
-            "conditions": _conditions(history, device),
             "others": [of for of, *rest in site.subjects() if of is not history and rest == [subject, device]],
             "counts": {
                 case: facts.spans(zip(of.releases, (quantity(value, of.unit) for value in of.values))) for case, of in counts.items()
@@ -243,14 +243,6 @@ def _case(history: ShownHistory, case: Case, is_main: bool) -> Values:
         "rows": rows,
         "skipped": next((result.skips[case] for result in history.results if case in result.skips), ""),
     }
-
-
-def _conditions(history: ShownHistory, device: str) -> str:
-    """Return what the times of a device depend on: "driver 580.159.04, CUDA 13.2, 1980 MHz"; "" for a CPU."""
-    provenance = history.newest(device).provenance
-    clock = (provenance.get("gpu") or {}).get("clock_mhz")
-    texts = [f"{name} {value}" for name, value in (("driver", provenance.get("driver")), (device.upper(), provenance.get(device))) if value]
-    return "" if device == "cpu" else ", ".join([*texts, *([f"{clock} MHz"] if clock else [])])
 
 
 # what is slower than before

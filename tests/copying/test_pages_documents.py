@@ -19,6 +19,7 @@ from tests.site.reading import Element, read, target
 GUIDE = """# How `x` is copied
 
 See [the index](index.md), [below](#second-part), [the answer](../README.md#the-answer),
+[alone](../LICENSE); [too](../SECURITY.md)
 [a file](../SECURITY.md), [a host](https://example.org/a) and [no page](findings.md).
 
 <b>bold</b> & `<i>code</i>` <script>alert(1)</script>
@@ -74,6 +75,8 @@ def test_where_no_repository_is_known_a_link_to_its_files_is_text():
     linked = {link.text for link in page.all("a") if link.attributes.get("href") and link not in page.first("nav.contents").all("a")}
     assert linked == {"the index", "below", "the answer", "a host"}
     assert "a file" in page.text
+    assert "alone; too" in read(documents(guide=GUIDE)["docs/guide.html"]).text
+    assert "alone" not in page.text
     assert "git clone file:///path/of/your/clone" in page.text
 
 
@@ -178,8 +181,7 @@ def test_every_translation_is_used(world_folder, tmp_path, used):
     back[f"{world.COPY} tensor 16"] = {"2.12.1": 2.0, "2.14.1": 1.93, "2.15.0": 2.0}  # another release before the gain
     launch_files.write(tmp_path / "back", {**slower, **back}, noise=0.001)
     alike = {f"{world.COPY} {name} 128": world.times(1.0, 1.0) for name in ("detach_clone", "clone_detach")}
-    with_grad = {f"{world.GRAD} {name} 128 True": world.times(t, t) for name, t in (("detach_clone", 1.0), ("clone_detach", 1.5))}
-    launch_files.write(tmp_path / "alike", {**alike, **with_grad}, noise=0.001)
+    launch_files.write(tmp_path / "alike", {**alike, **test_pages.WITH_GRAD}, noise=0.001)
     test_pages.write_layouts(tmp_path / "layouts")
     for word, (of, _) in test_pages.SMALLER.items():
         test_pages.write_smaller(tmp_path / word, of)

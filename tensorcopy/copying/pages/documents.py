@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from html import unescape
-from itertools import chain
+from itertools import chain, groupby
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -74,11 +74,14 @@ def _page(name: str, tokens: list[Token], parser: MarkdownIt, translations: set[
 
 
 def _resolve(tokens: list[Token], link: Callable[[str], str]) -> None:
-    """Point every link at a page or a file of the repository, or turn it into text."""
-    for token in chain.from_iterable(block.children or () for block in tokens):
-        if token.type == "link_open":
+    """Point every link at a page or a file of the repository, or turn it into text; without a line of such text alone."""
+    for block in tokens:
+        for token in (links := [each for each in block.children or () if each.type == "link_open"]):
             target = link(unescape(str(token.attrs["href"])))
             token.attrs = {"href": target} if target else {}
+        lines = [[*line] for _, line in groupby(block.children or (), key=lambda each: each.type == "softbreak")]
+        kept = [line for line in lines if line[0].type != "link_open" or any(each.attrs for each in line if each.type == "link_open")]
+        block.children = [*chain.from_iterable(kept)] if links else block.children
 
 
 def _link(name: str, source: str, anchors: Mapping[str, set[str]], target: str) -> str:

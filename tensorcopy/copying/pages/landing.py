@@ -117,13 +117,21 @@ def _compared(table: Table, plain: Table, method: str) -> Values:
     return {
         "code": table.row(method).code,
         "kind": recommend.compared(table, method),
-        "ratio": "–".join(dict.fromkeys(f"{ratio:.2g}" for ratio in (min(notably.values()), max(notably.values())))) if slower else "",
-        "sizes": choose.sizes_text([*notably], measured),
+        "ratios": [*_bands(notably, measured)],
         "barely": choose.sizes_text([*slower.keys() - notably.keys()], measured),
         "warns": any(caveat.startswith("warns: ") for caveat in caveats),
         "caveat": next((caveat for caveat in caveats if caveat.startswith("shares")), ""),
         "as_fast_without": bool(slower and is_alike and recommend.compared(plain, method) == "as fast"),
     }
+
+
+def _bands(ratios: Mapping[int, float], measured: Sequence[int]) -> Iterator[tuple[str, str]]:
+    """Yield ratios by size in groups with their sizes, those within twice the smallest together: ("1.1–1.7", "2⁰–2¹⁷"), ("3", "2²⁴")."""
+    while ratios:
+        band = {numel: ratio for numel, ratio in ratios.items() if ratio <= 2 * min(ratios.values())}
+        ends = (f"{end(band.values()):.2g}" for end in (min, max))
+        yield "–".join(dict.fromkeys(ends)), choose.sizes_text([*band], measured)
+        ratios = {numel: ratio for numel, ratio in ratios.items() if numel not in band}
 
 
 def _cannot(tables: Iterable[Table]) -> Values:
