@@ -125,6 +125,7 @@ def test_the_chooser_leads_to_one_table_for_every_wish(offline, published_site):
             assert page.locator("section:visible").count() == 1
             seen.add(page.locator("section:visible").get_attribute("data-part"))
             assert page.locator(page.evaluate("location.hash")).is_visible()
+            assert page.evaluate("[...document.querySelectorAll('.scroll')].every((each) => each.scrollWidth <= each.clientWidth)")
             return
         for word in page.locator("fieldset").nth(place).locator("option").all_text_contents() or [""]:
             if boxes.nth(place).is_visible():

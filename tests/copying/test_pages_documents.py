@@ -1,7 +1,6 @@
 """The documents as pages, and the first page in Japanese."""
 
 import re
-import shutil
 
 import pytest
 
@@ -10,9 +9,7 @@ from tensorcopy.copying import pages
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.site import build, facts
-from tests import launch_files
 from tests.conftest import ROOT
-from tests.copying import test_pages
 from tests.site import world
 from tests.site.reading import Element, read, target
 
@@ -150,15 +147,6 @@ def english_in(page: str) -> set[str]:
     return words - {*NAMES.split()}
 
 
-@pytest.fixture
-def used(monkeypatch):
-    """The texts that have been looked up in Japanese."""
-    texts = set()
-    translated = pages.translated
-    monkeypatch.setattr(pages, "translated", lambda language, text, **values: (texts.add(text), translated(language, text, **values))[1])
-    return texts
-
-
 def test_the_japanese_first_page_has_no_english_text(world_folder):
     """But code, names, and what is marked as English."""
     first, *others = (world.files_of(world_folder, **options)["ja/index.html"] for options in ({}, {"own": "box"}, {"own": "card"}))
@@ -166,29 +154,11 @@ def test_the_japanese_first_page_has_no_english_text(world_folder):
     assert english_in(first.replace("測定方法", "how it is measured")) != set()
 
 
-def test_every_translation_is_used(world_folder, tmp_path, used):
-    """By pages with and without results, failures, changes and a machine of one's own."""
-    problem = TensorcopyError("a launch cannot be read", got="x", allowed="y", next="z")
-    folder = shutil.copytree(world_folder, tmp_path / "world")
-    launch_files.write(folder, {f"{world.GRAD} detach_clone {world.SMALL} True": {"2.15.0": 3.0}}, machine="vm")
-    launch_files.write_counts(folder, "2.15.0", {}, methods=world.methods("cpu"), machine="vm")
-    few = {f"{world.COPY} {method} 128": world.times(2.0, 2.0) for method in ("detach_clone", "tensor", "clone_detach")}
-    launch_files.write(tmp_path / "few", few, launches=3, noise=0.3)
-    slower = {
-        f"{world.COPY} {method} 16": world.times(1.0, 1.2, 1.2, 1.2) for method in world.CODES if "numpy" not in method and method != "cpu"
-    }
-    back = {f"{world.COPY} tensor 128": world.times(2.0, 2.0, 1.93, 2.0)}
-    back[f"{world.COPY} tensor 16"] = {"2.12.1": 2.0, "2.14.1": 1.93, "2.15.0": 2.0}  # another release before the gain
-    launch_files.write(tmp_path / "back", {**slower, **back}, noise=0.001)
-    alike = {f"{world.COPY} {name} 128": world.times(1.0, 1.0) for name in ("detach_clone", "clone_detach")}
-    launch_files.write(tmp_path / "alike", {**alike, **test_pages.WITH_GRAD}, noise=0.001)
-    test_pages.write_layouts(tmp_path / "layouts")
-    for word, (of, _) in test_pages.SMALLER.items():
-        test_pages.write_smaller(tmp_path / word, of)
-    for name in ("few", "back", "alike"):
-        launch_files.write_counts(tmp_path / name, "2.15.0", {}, methods=world.methods("cpu"))
-    shown = [(folder, {"own": "vm", "docs": build.documents(ROOT)}), (folder, {"own": "box", "problems": [problem]})]
-    for results, options in (*shown, *((tmp_path / name, {}) for name in ("few", "back", "alike", "none", "layouts", *test_pages.SMALLER))):
-        world.files_of(results, **options)
+def test_every_text_of_the_first_page_has_a_translation_and_each_stands_in_a_source():
+    paths = [path for folder in ("tensorcopy", "benchmarks") for path in (ROOT / folder).rglob("*.*") if path.name != "ja.toml"]
+    sources = [path.read_text(encoding="utf-8") for path in paths if path.suffix in (".html", ".py", ".toml")]
     known = files.read_toml(ROOT / "tensorcopy" / "copying" / "pages" / "ja.toml").keys()
-    assert known - used == set()
+    asked = {text for source in sources for text in re.findall(r'\b(?:t|mark)\("([^"]+)"', source)}
+    assert len(asked) > 50
+    assert asked - known == set()
+    assert [text for text in known if not any(f'{text}"' in source for source in sources)] == []
