@@ -415,11 +415,9 @@ def elsewhere(of: Table) -> dict[str, list[CopyRequest]]:
     found = dict[str, list[CopyRequest]]()
     plain = replace(of, request=replace(of.request, requires_grad=False, keeps_graph=None))
     for other in others(plain).values() if of.rows else ():
-        first, best = of.rows[0].method, other.rows[0].method
-        ratios = [cell.against for column in other.columns if (cell := column.cells.get(first)) and cell.against]
+        ratios = [cell.against for column in other.columns if (cell := column.cells.get(of.rows[0].method)) and cell.against]
         is_slower = any(each.word is Word.SLOWER and each.ratio >= AS_FAST_WITHIN for each in ratios)
-        is_able = best != first and any(row.method == best for row in of.rows)
-        if is_slower and is_able and other.request.layout != of.request.layout:
+        if is_slower and other.code != of.code and other.request.layout != of.request.layout:
             found.setdefault(other.code, []).append(other.request)
     return found
 

@@ -129,6 +129,16 @@ def test_of_methods_that_are_faster_the_one_that_takes_least_over_all_sizes_is_r
     assert [column.recommended for column in table(times).columns] == ["c", "c"]
 
 
+@pytest.mark.parametrize(("time", "found"), [(1000, []), (2000, ["b(x)"])])
+def test_for_another_layout_that_is_named_which_is_recommended_there(time, found):
+    """At most sizes: here at one of three, or at two."""
+    times = {("detach_clone", 16): 1000, ("detach_clone", 32): time, ("detach_clone", 64): 2000}
+    transposed = evidence(times | {("b", numel): 1500 for _, numel in times}, layout="transposed")
+    contiguous = evidence(of_size(detach_clone=1000, b=1100))
+    both = msgspec.structs.replace(contiguous, timed=[*contiguous.timed, *transposed.timed])
+    assert [*recommend.elsewhere(recommend.table(both, OWN))] == found
+
+
 def test_what_takes_less_time_and_is_not_told_apart_is_not_called_faster():
     """At several sizes, of few launches, on a device: of that measurement every page has one word. The usual form stays."""
     seen = {"gives": "ndarray", "keeps_graph": None, "is_leaf": None, "requires_grad": None}
@@ -144,7 +154,9 @@ def test_what_takes_less_time_and_is_not_told_apart_is_not_called_faster():
         ("shares memory if x is on the CPU",),
         ("takes the memory of x on the device once more",),
     ]
-    assert [note.partition(" not told apart")[0] for note in made.notes[1:]] == ["Of the 6 methods × sizes"]
+    (note,) = made.notes[1:]
+    assert note.startswith("Of the 6 methods × sizes not told apart from")
+    assert ", half would have been noticed only at " in note
 
 
 COMPARED = {  # the words of a method at each size, None without a launch that has both
