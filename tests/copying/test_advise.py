@@ -176,7 +176,7 @@ def test_the_command_prints_code_reason_and_caveats(monkeypatch, capsys):
     assert lines[2] == f"Note: {advice.table.rows[0].caveats[0]}."
     rows = [re.split("  +", line.strip()) for line in lines[5:9]]
     assert [row[0] for row in rows[:3]] == ["x.detach().numpy().copy()", "x.detach().clone().numpy()", "x.clone().detach().numpy()"]
-    assert re.fullmatch(r"slower × 1\.\d\d to 1\.\d\d", rows[1][2])
+    assert re.fullmatch(r"slower × 1\.\d\d \(1\.\d\d to 1\.\d\d\)", rows[1][2])
     assert rows[0][-1] == advice.table.rows[0].caveats[0]
     origin = " ".join("\n".join(lines).rpartition("\n\n")[2].split())
     assert origin.startswith("Times from the shipped results, not measured here: torch ")
