@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from tensorcopy.judge.paired import has_changed
-from tensorcopy.results.function_profiles import Function, FunctionCost, Profile, Profiles
+from tensorcopy.results.function_profiles import Function, FunctionCost, Profile
 from tensorcopy.results.kinds import TOLERANCES
 from tensorcopy.results.suite_specs import INSTRUCTIONS
 
@@ -84,26 +84,12 @@ class FunctionChange(NamedTuple):
     group: str
     before: FunctionCost
     after: FunctionCost
-    certain: bool = True  # whether a missing function really is not called: a profile omits its cheapest functions
+    status: str  # "gained", "lost", "called more often", "called less often" or "changed"
 
     @property
     def difference(self) -> float:
         """Exclusive instructions after, minus before."""
         return self.after.own - self.before.own
-
-    @property
-    def calls(self) -> float:
-        """Calls after, minus before."""
-        return self.after.calls - self.before.calls
-
-    @property
-    def status(self) -> str:
-        """One of "gained", "lost", "called more often", "called less often" and "changed"."""
-        if self.certain and ABSENT in (self.before, self.after):
-            return "gained" if self.before == ABSENT else "lost"
-        if not self.certain or abs(self.calls) < CALLED_MORE:
-            return "changed"
-        return "called more often" if self.calls > 0 else "called less often"
 
 
 @dataclass(frozen=True)
@@ -123,13 +109,10 @@ class ProfileDifference:
 
     before: Profile
     after: Profile
+    total: float  # instructions after, minus before
     functions: tuple[FunctionChange, ...]  # every function that differs, the largest difference first
-    named_count: int  # how many of them are named
-
-    @property
-    def total(self) -> float:
-        """Instructions after, minus before."""
-        return self.after.instructions - self.before.instructions
+    named: tuple[FunctionChange, ...]  # the first of them
+    unnamed: float  # the part of the total that these leave open
 
     @property
     def ratio(self) -> float:
@@ -141,39 +124,21 @@ class ProfileDifference:
         return has_changed(self.before.instructions, self.after.instructions, TOLERANCES[INSTRUCTIONS])
 
     @property
-    def named(self) -> tuple[FunctionChange, ...]:
-        return self.functions[: self.named_count]
-
-    @property
-    def unnamed(self) -> float:
-        """The part of the difference that the named functions leave open, in instructions."""
-        return self.total - sum(change.difference for change in self.named)
-
-    @property
     def share_named(self) -> float:
         """The share of the difference that the named functions explain."""
         return 1 - abs(self.unnamed) / abs(self.total) if self.total else 1.0
 
-    @cached_property
-    def groups(self) -> tuple[GroupChange, ...]:
-        """Every group with a difference, the largest first."""
+    @property
+    def groups(self) -> list[GroupChange]:
+        """The groups with a named function, or with a difference of an instruction or more, the largest first."""
         changes = []
         for group in {change.group for change in self.functions}:
             rows = [change for change in self.functions if change.group == group]
             before, after = sum(row.before.own for row in rows), sum(row.after.own for row in rows)
             named = tuple(row for row in self.named if row.group == group)
             changes.append(GroupChange(group, sum(row.difference for row in rows), before, after, named))
-        return tuple(sorted(changes, key=lambda change: (-abs(change.difference), change.group)))
-
-    @property
-    def moved(self) -> list[GroupChange]:
-        """The groups with a named function, or with a difference of an instruction or more."""
-        return [group for group in self.groups if group.named or abs(group.difference) >= 1]
-
-    @cached_property
-    def calls_changed(self) -> tuple[FunctionChange, ...]:
-        """Functions that are called more or less often, the largest difference first."""
-        return tuple(change for change in self.functions if change.status != "changed" and abs(change.calls) >= CALLED_MORE)
+        moved = [change for change in changes if change.named or abs(change.difference) >= 1]
+        return sorted(moved, key=lambda change: (-abs(change.difference), change.group))
 
 
 def between(before: Profile, after: Profile) -> ProfileDifference:
@@ -200,17 +165,23 @@ def between(before: Profile, after: Profile) -> ProfileDifference:
         if first == second:
             continue
         left_out = (least for costs, least in zip(sides, cheapest) if function not in costs)  # a profile leaves out what costs less
-        certain = all(max(first.own, second.own) > CLEARLY * least for least in left_out)
-        change = FunctionChange(function, group_of(function), first, second, certain)
-        if change.difference or change.status != "changed":
-            changed.append(change)
+        is_certain, calls = all(max(first.own, second.own) > CLEARLY * least for least in left_out), second.calls - first.calls
+        if is_certain and ABSENT in (first, second):
+            status = "gained" if first == ABSENT else "lost"
+        elif is_certain and abs(calls) >= CALLED_MORE:
+            status = "called more often" if calls > 0 else "called less often"
+        else:
+            status = "changed"
+        if first.own != second.own or status != "changed":
+            changed.append(FunctionChange(function, group_of(function), first, second, status))
     changed.sort(key=lambda change: (-abs(change.difference), change.function))
     total = after.instructions - before.instructions
     rest, number = total - sum(change.difference for change in changed), len(changed)  # the fewest that explain `NAMED` of the total
     while number and abs(rest + changed[number - 1].difference) <= (1 - NAMED) * abs(total):
         number -= 1
         rest += changed[number].difference
-    return ProfileDifference(before, after, tuple(changed), number)
+    named = tuple(changed[:number])
+    return ProfileDifference(before, after, total, tuple(changed), named, total - sum(change.difference for change in named))
 
 
 def _by_name(side: Profile) -> dict[str, list[Function]]:
@@ -228,10 +199,10 @@ def group_of(function: Function) -> str:
     return next(matching, OTHER)
 
 
-def by_component(profiles: Profiles, name: str) -> dict[str, float]:
-    """Return the instructions of each component of a profiled case, which add up to those of the call; without those that do not run."""
-    row, costs = profiles.cases[name], dict.fromkeys(COMPONENTS, 0.0)
-    for number, own in zip(row.functions[0::3], row.functions[1::3]):
-        costs[group_of(profiles.functions[int(number)])] += own
-    costs[OTHER] += max(0.0, row.instructions - sum(costs.values()))
+def by_component(profile: Profile) -> dict[str, float]:
+    """Return the instructions of each component of a case, which add up to those of the call; without those that do not run."""
+    costs = dict.fromkeys(COMPONENTS, 0.0)
+    for function, cost in profile.functions.items():
+        costs[group_of(function)] += cost.own
+    costs[OTHER] += max(0.0, profile.instructions - sum(costs.values()))
     return {component: cost for component, cost in costs.items() if cost}

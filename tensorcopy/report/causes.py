@@ -54,15 +54,16 @@ def calls(change: FunctionChange | None) -> str:
 def of_pair(pair: SelectedPair, pattern: str, rules: VerdictRules) -> Report:
     """Return the cause of the change of a case between two results. Raises TensorcopyError."""
     before, after = function_profiles.profiles_of(pair.before), function_profiles.profiles_of(pair.after)
-    if (before is None or after is None) and pair.device not in ("", "cpu"):
-        raise TensorcopyError(
-            f"functions are counted on the CPU, and not on {pair.device}",
-            got=f"--device {pair.device}",
-            allowed="--device cpu, of a history whose functions were counted",
-            next=f"tensorcopy why {shlex.quote(pattern)} {pair.before.version} {pair.after.version} --device cpu",
-        )
     if before is None or after is None:
-        raise function_profiles.not_counted(pair.after if before else pair.before)
+        missing = pair.after if before else pair.before
+        counting = f"of the shipped methods, tensorcopy measure {missing.version}@{missing.python} counts them, which needs valgrind"
+        on_cpu = f"tensorcopy why {shlex.quote(pattern)} {pair.before.version} {pair.after.version} --device cpu"
+        raise TensorcopyError(
+            f"the functions of torch {missing.version} were not counted in {missing.history}",
+            got=f"--device {pair.device}",
+            allowed="a release whose functions were counted, on the CPU",
+            next=counting if pair.device == "cpu" else on_cpu,
+        )
     cases: dict[str, list[Case]] = {name: [] for name in before.cases if name in after.cases}
     for case in dict.fromkeys(case for result in (pair.after, pair.before) for case in (*result.timings, *result.counts)):
         cases.get(function_profiles.name_of(case), []).append(case)
@@ -111,7 +112,6 @@ def report(pair: SelectedPair, name: str, case: Case | None, time: Change | None
             "instructions": {"before": before.instructions, "after": after.instructions, "difference": difference.total},
             "changed": difference.changed,
             "only_the_clock": bool(only),
-            "python_calls": {"before": dict(before.python), "after": dict(after.python)},
             "share_named": difference.share_named,
             "unnamed": difference.unnamed,
             "groups": data(COLUMNS[2:5], (FunctionRow("", each.group, each.before, each.after) for each in difference.groups)),
@@ -154,7 +154,7 @@ def case_text(name: str) -> str:
 def rows(difference: ProfileDifference) -> Iterator[FunctionRow]:
     """Yield a row for each group, followed by those of its named functions; one name in several libraries has its library."""
     several = Counter(name for _, name in {change.function for change in difference.functions})
-    for group in difference.moved:
+    for group in difference.groups:
         yield FunctionRow(group.group, group.group, group.before, group.after)
         for each in group.named:
             library, function = each.function

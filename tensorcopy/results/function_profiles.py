@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -43,7 +43,6 @@ class Profile:
 
     instructions: float  # of one call; the functions make 99 % of them
     functions: Mapping[Function, FunctionCost]
-    python: Mapping[str, float] = field(default_factory=dict)  # calls of each Python function in one call
 
 
 NAME = r"^\w+ [1-9][0-9]{0,11} \w+ \w+( grad)?$"
@@ -84,7 +83,7 @@ class Profiles(Struct, frozen=True, forbid_unknown_fields=True, eq=False):
         """Return the profile of a profiled case."""
         rows = iter(self.cases[name].functions)
         functions = {self.functions[int(number)]: FunctionCost(own, calls) for number, own, calls in zip(rows, rows, rows)}
-        return Profile(self.cases[name].instructions, functions, self.cases[name].python)
+        return Profile(self.cases[name].instructions, functions)
 
 
 def name_of(case: Case) -> str:
@@ -185,20 +184,3 @@ def _checked(text: bytes) -> Profiles:
 
 
 _decoder = msgspec.json.Decoder(Profiles)
-
-
-def not_counted(result: Result) -> TensorcopyError:
-    """Return the error for a result without profiles."""
-    if not any(case.spec.shipped for case in (*result.timings, *result.counts)):
-        return TensorcopyError(
-            "functions are counted of the shipped methods, not of an asv suite",
-            got=f"torch {result.version} of {result.history}, which has a suite's cases alone",
-            allowed="a release whose methods were counted",
-            next="run the call of the case under a profiler in both environments, below .asv/env",
-        )
-    return TensorcopyError(
-        f"the functions of torch {result.version} were not counted",
-        got=f"no {result.sha[:8]}-{result.environment}{ENDING} in {result.history}",
-        allowed="a release whose functions were counted",
-        next=f"tensorcopy measure {result.version}@{result.python}, which needs valgrind",
-    )

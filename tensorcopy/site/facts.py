@@ -243,7 +243,7 @@ class ShownHistory:
         """Return where the instructions of a method's smallest tensor go: its case, the newest profiled release, and each part's number."""
         for result, profiles in reversed(self.profiled):
             if name := function_profiles.smallest(profiles.cases).get(method):
-                parts = function_changes.by_component(profiles, name)
+                parts = function_changes.by_component(profiles.of(name))
                 return name, result.version, sorted(parts.items(), key=lambda part: -part[1])
         return None
 
@@ -269,15 +269,15 @@ class Cause(NamedTuple):
         total = f"{signed(difference.total)} instructions ({signed_percent(difference.ratio)})"
         if not difference.changed:
             return f"No change: {total}, less than two counts of the same release may differ."
-        groups = difference.moved
+        groups = difference.groups
         large = [group for group in groups if abs(group.difference) >= LARGE * abs(difference.total)][:GROUPS]
         more = f", and {counted(len(groups) - len(large), 'more group')}" if groups[len(large) :] else ""
         return f"{total}: {', '.join(f'{group.group} {signed(group.difference)}{self._calls(group)}' for group in large)}{more}."
 
     def _calls(self, group: GroupChange) -> str:
         """Return the function of a group whose calls changed and made most of its difference."""
-        for change in self.difference.calls_changed:
-            if change.group == group.group and change.difference * group.difference > 0:
+        for change in self.difference.functions:
+            if change.group == group.group and change.status != "changed" and change.difference * group.difference > 0:
                 before, after = number(change.before.calls), number(change.after.calls)
                 times = {"gained": f"new, {after}×", "lost": "gone"}.get(change.status, f"{after}× instead of {before}×")
                 return f" ({'::'.join(change.function[1].split('::')[-2:])} {times})"

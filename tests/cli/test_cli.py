@@ -105,14 +105,14 @@ def test_only_a_release_that_the_table_lacks_is_added(monkeypatch, capsys, relea
 
 
 def test_of_another_s_suite_no_functions_are_counted(tmp_path, monkeypatch, capsys):
-    """`measure` never counts them, so the error does not advise it."""
+    """The error says of which `measure` does."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "__init__.py").write_text("")
     (tmp_path / "tensorcopy.toml").write_text('[project]\nname = "lab"\n[suites]\npath = "theirs"\n')
     launch_files.write(tmp_path / "results", {"theirs.time_a n=1": {"2.14.1": 1.0, "2.15.0": 1.0}}, launches=3)
     assert main(["why", "time_a", "2.14.1", "2.15.0"]) == 2
-    assert "functions are counted of the shipped methods, not of an asv suite" in capsys.readouterr().err
+    assert "next: of the shipped methods, tensorcopy measure 2.14.1@3.11" in capsys.readouterr().err
 
 
 def test_output_is_utf_8_in_any_locale(small_checkout, monkeypatch):

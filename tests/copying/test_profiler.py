@@ -43,7 +43,7 @@ def test_a_planted_extra_call_is_named(old_python, tmp_path):
     once, twice = (profile.of(f"{name} 1 float32 contiguous") for name in ("clone", "clone_detach"))
     difference = function_changes.between(once, twice)
     assert difference.share_named >= function_changes.NAMED
-    calls = {change.function[1]: (change.before.calls, change.after.calls) for change in difference.calls_changed}
+    calls = {change.function[1]: (change.before.calls, change.after.calls) for change in difference.functions}
     assert calls["torch::autograd::THPVariable_detach"] == calls["at::Tensor::detach"] == (0, 1)
 
 

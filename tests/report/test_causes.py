@@ -88,7 +88,7 @@ def test_the_sentence_of_a_page_has_the_largest_groups_of_the_table(reports, pai
     first, second = (function_profiles.profiles_of(side) for side in (sides.before, sides.after))
     name = reports[pair].fields["case"]
     for profiles in (first, second):
-        assert sum(function_changes.by_component(profiles, name).values()) == pytest.approx(profiles.cases[name].instructions)
+        assert sum(function_changes.by_component(profiles.of(name)).values()) == pytest.approx(profiles.cases[name].instructions)
     cause = Cause(sides.before, sides.after, pair[0], name, function_changes.between(first.of(name), second.of(name)))
     total, _, groups = cause.sentence.partition(": ")
     assert reports[pair].heading.endswith(total)
@@ -168,7 +168,6 @@ CALLS = {  # of a call before and after, and what becomes of each function that 
 def test_what_becomes_of_a_function(before, after, changes):
     difference = function_changes.between(profile(*before), profile(*after))
     assert {change.function: (change.difference, change.status) for change in difference.functions} == changes
-    assert {change.function for change in difference.calls_changed} == {name for name, (_, status) in changes.items() if status != CHANGED}
 
 
 def test_a_release_whose_functions_were_not_counted_is_one_line(small_checkout, capsys):
@@ -186,5 +185,5 @@ def test_functions_are_counted_on_the_cpu_alone(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     assert cli.main(["why", "detach", "2.14.1", "2.15.0", "--device", "cuda"]) == 2
     printed = capsys.readouterr().err
-    assert "functions are counted on the CPU, and not on cuda: got --device cuda" in printed
+    assert "were not counted in h200-16core: got --device cuda; allowed: a release whose functions were counted, on the CPU" in printed
     assert cli.main(shlex.split(printed.partition("next: tensorcopy ")[2])) == 0
