@@ -39,8 +39,8 @@ def _add(path: Path, into: Path, conditions: histories.Conditions) -> bool:
     if there := next(into.glob(f"*/{path.name}"), None):
         if launches.content(there) != data:
             raise FileProblem(
-                f"the file {launches.displayed(there)} is there with another content",
-                path=there,
+                there,
+                "the file {} is there with another content",
                 got=f"{len(data):,} bytes in {path}",
                 allowed="a launch, which never changes",
                 next="remove the damaged one of the two",

@@ -44,7 +44,6 @@ class Step:
     index: int  # of the release with which the value changed
     before: float  # the value of the release before, in the unit of the case
     after: float  # that times the change
-    p: float  # the probability of such a change if nothing changed, adjusted for all cases; 0 of an exact count
     interval: tuple[float, float] | None = None  # of the ratio; of a tracked value that of the difference; None of a count
     against: str = ""  # the release that it is the change from, where that is not the one before; "" elsewhere
 
@@ -94,13 +93,14 @@ class CaseHistory:
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """Its changes, in order of release."""
-        return tuple(self._step(index, change) for index, change in self.neighbours.items() if change and change.changed)
-
-    def _step(self, index: int, change: Change) -> Step:
-        before, place = change.before or 0.0, self.before(index)
-        after = before * change.size if change.interval else change.after or 0.0
-        against = self.releases[place] if place < index - 1 else ""
-        return Step(index, before, after, change.p or 0.0, change.interval or change.difference, against)
+        steps = []
+        for index, change in self.neighbours.items():
+            if change and change.changed:
+                before, place = change.before or 0.0, self.before(index)
+                after = before * change.size if change.interval else change.after or 0.0
+                against = self.releases[place] if place < index - 1 else ""
+                steps.append(Step(index, before, after, change.interval or change.difference, against))
+        return tuple(steps)
 
     @property
     def is_compared(self) -> bool:
@@ -220,9 +220,12 @@ class Standing:
     history: CaseHistory
     newest: int  # the index of the last release that measured it
     best: int | None  # the index of the earlier release with the lowest time; None where none is lower
-    cost: Change | None  # the change from that release to the newest one
-    since: OpenSince | None = None  # of an open case, when it last became slower; None where the newest release is not slower than the best
-    step: Step | None = None  # of an open case its last slowdown that stays, of one that is back that slowdown; None where it crept
+    best_release: str  # that release; "" without one
+    times: tuple[float, float]  # with the best release, and with the newest one
+    cost: Change | None  # the change from the best release to the newest one
+    ratio: float  # the time with the newest release over that with the best one; 1 without a better one
+    since: OpenSince | None  # when it last became slower; None unless the newest release of the history is slower than the best one
+    step: Step | None  # of an open case its last slowdown that stays, of one that is back that slowdown; None where it crept
 
     @property
     def case(self) -> Case:
@@ -230,56 +233,41 @@ class Standing:
         return self.history.case
 
     @property
-    def is_open(self) -> bool:
-        """Whether the newest release of the history measured the case, and is significantly slower than the best one."""
-        return self.since is not None
-
-    @property
     def release(self) -> str:
         """The release with which an open case became slower; "" where it crept."""
         return self.history.releases[self.step.index] if self.step else ""
-
-    @property
-    def ratio(self) -> float:
-        """The time with the newest release over that with the best one; 1 without a better one."""
-        return self.cost.size if self.cost else 1.0
-
-    @property
-    def best_release(self) -> str:
-        """The best release; "" without one."""
-        return "" if self.best is None else self.history.releases[self.best]
 
     @property
     def accepted(self) -> str:
         """Why it is known and stays, as tensorcopy.toml says of the release since which it is slower; "" where it does not."""
         return self.history.rules.why(self.case.name, self.release or self.history.releases[self.newest])
 
-    @property
-    def times(self) -> tuple[float, float]:
-        """The times with the best release and with the newest one."""
-        values = self.history.values
-        return values[self.newest if self.best is None else self.best] or 0.0, values[self.newest] or 0.0
-
 
 def standing(history: CaseHistory) -> Standing | None:
     """Return where a case stands; None for counts, and where nothing was measured."""
     if not history.places or not history.case.kind.decides:
         return None
-    newest = history.places[-1]
+    newest, times = history.places[-1], [value or inf for value in history.values]
     earlier = [index for index in history.places[:-1] if history.results[index].has_met(history.results[newest], history.case)]
-    lowest = min(earlier, key=lambda index: history.values[index] or inf, default=newest)
-    best = lowest if (history.values[lowest] or inf) < (history.values[newest] or 0.0) else None
-    found = Standing(history, newest, best, None if best is None else history.change(best, newest))
+    lowest = min(earlier, key=times.__getitem__, default=newest)
+    best = lowest if times[lowest] < times[newest] else None
+    cost = None if best is None else history.change(best, newest)
     # p of the comparison with each earlier release is adjusted for all cases; the chance of a false alarm among all of them is their sum
-    is_slower = found.cost is not None and found.cost.verdict is Verdict.SLOWER and (found.cost.p or 0.0) * len(earlier) <= ALPHA
-    if best is None or not is_slower or newest < len(history.releases) - 1:
-        return found
+    is_slower = cost is not None and cost.verdict is Verdict.SLOWER and (cost.p or 0.0) * len(earlier) <= ALPHA
+    is_open = is_slower and newest == len(history.releases) - 1
+    since, step = _since(history, lowest) if is_open else (None, None)
+    release = "" if best is None else history.releases[best]
+    ends = times[newest if best is None else best], times[newest]
+    return Standing(history, newest, best, release, ends, cost, cost.size if cost else 1.0, since, step)
+
+
+def _since(history: CaseHistory, best: int) -> tuple[OpenSince, Step | None]:
+    """Return when an open case last became slower, and with which of its changes; best : the index of its fastest release."""
     lasting = [step for step in history.steps if step.index > best and step.rises and history.taken_back(step) is None]
     if news := [step for step in lasting if not history.is_back(step.index)]:
-        last = news[-1].index
-        since = OpenSince.NEW if last == newest else OpenSince.RECENT if last > newest - LAST else OpenSince.OLDER
-        return replace(found, since=since, step=news[-1])
-    return replace(found, since=OpenSince.BACK, step=lasting[-1]) if lasting else replace(found, since=OpenSince.OLDER)
+        newest, last = len(history.releases) - 1, news[-1].index
+        return OpenSince.NEW if last == newest else OpenSince.RECENT if last > newest - LAST else OpenSince.OLDER, news[-1]
+    return (OpenSince.BACK, lasting[-1]) if lasting else (OpenSince.OLDER, None)
 
 
 def standings(by_case: Mapping[Case, CaseHistory]) -> dict[Case, Standing]:

@@ -23,7 +23,7 @@ from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases.release_table import minor
 from tensorcopy.results.cases import Cases
-from tensorcopy.results.launches import FileProblem, Launch, Name, displayed
+from tensorcopy.results.launches import FileProblem, Launch, Name
 from tensorcopy.results.result import Result
 from tensorcopy.worker import hardware
 from tensorcopy.worker.devices import DEVICES
@@ -173,10 +173,9 @@ def read(folder: Path) -> Conditions:
     try:
         return msgspec.convert(files.read_toml(path), Conditions)
     except (OSError, ValueError) as error:
-        what = f"the history {displayed(path).parent} cannot be read"
         got = f"no {FILE}" if isinstance(error, FileNotFoundError) else f"{FILE}: {getattr(error, 'strerror', None) or error}"
-        following = files.from_git(path)
-        raise FileProblem(what, path=path, got=got, allowed=f"launches beside a {FILE}", next=following) from error
+        what, allowed = "the history {0.parent} cannot be read", f"launches beside a {FILE}"
+        raise FileProblem(path, what, got=got, allowed=allowed, next=files.from_git(path)) from error
 
 
 def write(folder: Path, conditions: Conditions) -> None:

@@ -286,8 +286,7 @@ def create(path: Path, data: bytes) -> None:
         with _disk_named(path.parent):
             files.replace(path, data, new=True)
     except FileExistsError as error:
-        what = f"the file {displayed(path)} exists"
-        raise FileProblem(what, path=path, got="another launch of this name", allowed="a new one", next="repeat") from error
+        raise FileProblem(path, "the file {} exists", got="another launch of this name", allowed="a new one", next="repeat") from error
 
 
 def read(path: Path) -> Launch:
@@ -321,10 +320,14 @@ class _Version(Struct):
 def _checked(path: Path, data: bytes) -> Launch:
     with damage_named(path):
         _require(len(data) <= LARGEST, f"more than {LARGEST // 2**20} MiB")
-        header, shown = msgspec.json.decode(data, type=_Version), displayed(path)
-        if header.id is None:  # asv's own files have none: machine.json, and the results of a commit
-            allowed, following = "launches that tensorcopy has written", "move it out, or name another results_dir in asv.conf.json"
-            raise FileProblem(f"{shown} is no launch", path=path, got="no id, as in a file of asv", allowed=allowed, next=following)
+        if msgspec.json.decode(data, type=_Version).id is None:  # as in asv's own files: machine.json, and the results of a commit
+            raise FileProblem(
+                path,
+                "{} is no launch",
+                got="no id, as in a file of asv",
+                allowed="launches that tensorcopy has written",
+                next="move it out, or name another results_dir in asv.conf.json",
+            )
         require_version(path, data, VERSION)
         launch = _decoder.decode(data)
         _require(len(SUITES.findall(data)) == 1, "two lists of suites, of which a reader takes the last")
@@ -341,8 +344,8 @@ def require_version(path: Path, data: bytes, known: int) -> None:
     version = msgspec.json.decode(data, type=_Version).version
     if version != known:
         age, following = ("a newer", "upgrade tensorcopy") if version > known else ("an older", "remove it, and measure its releases anew")
-        what, allowed = f"the file {displayed(path)} is of {age} format", f"version {known} of this tensorcopy"
-        raise FileProblem(what, path=path, got=f"version {version}", allowed=allowed, next=following)
+        what, allowed = f"the file {{}} is of {age} format", f"version {known} of this tensorcopy"
+        raise FileProblem(path, what, got=f"version {version}", allowed=allowed, next=following)
 
 
 def can_hold(value: float) -> bool:
@@ -378,10 +381,10 @@ def _check(launch: Launch) -> None:
 
 
 class FileProblem(TensorcopyError):
-    """An error that names a file of results: it is damaged or refused."""
+    """An error that names a file of results: it is damaged or refused; what : with "{}" for the file."""
 
-    def __init__(self, what: str, *, path: Path, got: str, allowed: str, next: str) -> None:
-        super().__init__(what, got=" ".join(got.split()), allowed=allowed, next=next)
+    def __init__(self, path: Path, what: str, *, got: str, allowed: str, next: str) -> None:
+        super().__init__(what.format(displayed(path)), got=" ".join(got.split()), allowed=allowed, next=next)
         self.path = path
 
 
@@ -393,9 +396,8 @@ def displayed(path: Path) -> Path:
 
 def damaged(path: Path, got: str) -> FileProblem:
     """Return the error for a file that cannot be read."""
-    allowed, following = "a complete file as tensorcopy writes it", "or remove it: other launches are not affected"
-    what = f"the file {displayed(path)} cannot be read"
-    return FileProblem(what, path=path, got=got, allowed=allowed, next=f"{files.from_git(path)}, {following}")
+    following = f"{files.from_git(path)}, or remove it: other launches are not affected"
+    return FileProblem(path, "the file {} cannot be read", got=got, allowed="a complete file as tensorcopy writes it", next=following)
 
 
 @contextmanager

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.releases.release_table import ReleaseIndex
+from tensorcopy.releases.release_table import Release, ReleaseIndex
 from tensorcopy.results import effects, histories, launches
 from tensorcopy.results.cases import Case, Cases, cases_of
+from tensorcopy.results.effects import Effects
 from tensorcopy.results.histories import Conditions, History
 from tensorcopy.results.launches import FileProblem, Launch, Place
 from tensorcopy.results.result import Result
@@ -59,18 +60,13 @@ def load_results(directory: Path, campaign: Campaign) -> Results:
 
     Raises nothing: a damaged file is a problem, and the others are read. Callers share the returned values and must not change them.
     """
-    folder = directory.absolute()  # first: the state has paths, and a folder has one
-    return _load(folder, folder_state(folder), campaign.releases, campaign.specs)
-
-
-def folder_state(directory: Path) -> Hashable:
-    """Return a value that changes when a launch comes, goes or changes."""
-    statuses = []
-    for path in sorted([*directory.glob("*/*.json"), *directory.glob(f"*/{histories.FILE}")]):
+    folder, state = directory.absolute(), []  # first: the paths are keys, and a folder has one
+    paths = tuple(sorted([*folder.glob("*/*.json"), *folder.glob(f"*/{histories.FILE}")]))
+    for path in paths:
         with suppress(OSError):
             status = path.lstat()
-            statuses.append((path, status.st_ino, status.st_size, status.st_mtime_ns))
-    return tuple(statuses), _unlisted(directory)
+            state.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return _load(paths, tuple(state), _unlisted(folder), campaign.releases, campaign.specs)
 
 
 def _unlisted(directory: Path) -> tuple[tuple[Path, str], ...]:
@@ -91,24 +87,25 @@ def _unlisted(directory: Path) -> tuple[tuple[Path, str], ...]:
 
 
 @lru_cache(maxsize=4)
-def _load(directory: Path, state: Hashable, releases: ReleaseIndex, specs: SuiteTable) -> Results:
-    """Read the histories of a folder; `state` is the key of the cache."""
-    problems: list[TensorcopyError] = []
-    for folder, reason in _unlisted(directory):
-        shown = launches.displayed(folder / "*.json").parent
-        allowed, following = "a folder that you may read", f"ls -ld {shown}"
-        what = f"the launches in {shown} cannot be listed"
-        problems.append(FileProblem(what, path=folder / "*.json", got=reason, allowed=allowed, next=following))
-    read: list[History] = []
+def _load(
+    paths: Sequence[Path], state: Hashable, unlisted: Iterable[tuple[Path, str]], releases: ReleaseIndex, specs: SuiteTable
+) -> Results:
+    """Read the histories that some files make; `state` is a part of the key of the cache."""
+    read, problems = list[History](), list[TensorcopyError]()
+    for folder, reason in unlisted:
+        what, following = "the launches in {0.parent} cannot be listed", f"ls -ld {launches.displayed(folder / '*.json').parent}"
+        problems.append(FileProblem(folder / "*.json", what, got=reason, allowed="a folder that you may read", next=following))
+    folders = sorted({path.parent for path in paths}, key=lambda folder: not folder.is_symlink())
+    by_place = {folder.resolve(): folder for folder in folders}  # a folder that is a link to another is that one
     seen: dict[Hashable, Path] = {}
-    for folder in _folders(directory):
+    for folder in sorted(by_place.values()):
         try:
             conditions = histories.read(folder)
         except TensorcopyError as error:
             problems.append(error)
             continue
         members: list[tuple[Launch, Cases]] = []
-        for path in sorted(folder.glob("*.json")):
+        for path in (path for path in paths if path.parent == folder and path.name != histories.FILE):
             try:
                 launch = launches.read(path)
                 with launches.damage_named(path):
@@ -121,18 +118,11 @@ def _load(directory: Path, state: Hashable, releases: ReleaseIndex, specs: Suite
                 _require_new(path, launch, seen)
             except TensorcopyError as error:
                 problems.append(error)
-                continue
-            problems += unknown
-            members.append((launch, cases))
+            else:
+                problems += unknown
+                members.append((launch, cases))
         read.append(_history(folder, conditions, members, releases))
     return Results(tuple(read), tuple(problems))
-
-
-def _folders(directory: Path) -> list[Path]:
-    """Return each folder that has a launch or a history.toml; one that is a link to another is that one."""
-    found = {path.parent for pattern in ("*/*.json", f"*/{histories.FILE}") for path in directory.glob(pattern)}
-    by_place = {folder.resolve(): folder for folder in sorted(found, key=lambda each: not each.is_symlink())}
-    return sorted(by_place.values())
 
 
 def _require_alike(path: Path, launch: Launch, conditions: Conditions) -> None:
@@ -140,13 +130,8 @@ def _require_alike(path: Path, launch: Launch, conditions: Conditions) -> None:
     has_own = any(side.environment == conditions.environment for side in launch.sides)
     own = histories.conditions_of(launch, *((conditions.environment, conditions.requires) if has_own else ()))
     if not conditions.takes(own):
-        raise FileProblem(
-            f"the launch {launches.displayed(path)} is of another history",
-            path=path,
-            got=str(own),
-            allowed=str(conditions),
-            next="move it into the folder of its history, beside a history.toml",
-        )
+        what, following = "the launch {} is of another history", "move it into the folder of its history, beside a history.toml"
+        raise FileProblem(path, what, got=str(own), allowed=str(conditions), next=following)
 
 
 def _require_new(path: Path, launch: Launch, seen: dict[Hashable, Path]) -> None:
@@ -166,8 +151,8 @@ def _require_new(path: Path, launch: Launch, seen: dict[Hashable, Path]) -> None
         for first, number in firsts.most_common(1):
             if number >= min(len(keys), max(2, len(keys) / 2)):
                 raise FileProblem(
-                    f"the launch {launches.displayed(path)} is a copy",
-                    path=path,
+                    path,
+                    "the launch {} is a copy",
                     got=f"what {launches.displayed(first)} has",
                     allowed="launches that were taken apart: the same one twice is no evidence",
                     next="remove one of them",
@@ -184,23 +169,17 @@ def _unknown_torch(path: Path, launch: Launch, releases: ReleaseIndex) -> list[T
         in_label = sha == side.sha and python.startswith(f"{side.environment.split('-')[0][2:]}.")
         if not in_label or (release and version != release.version):
             raise FileProblem(
-                f"the launch {launches.displayed(path)} is refused, its provenance does not match its label",
-                path=path,
+                path,
+                "the launch {} is refused, its provenance does not match its label",
                 got=f"torch {torch[:60]} of {sha[:8]} on Python {python[:12]}",
                 allowed=f"{side.sha[:8]} in {side.environment}",
                 next="remove the file and measure again",
             )
         if not release:
             is_other_build = version in [release.version for release in releases]
-            problems.append(
-                FileProblem(
-                    f"a side of the launch {launches.displayed(path)} is in no history",
-                    path=path,
-                    got=f"torch {torch[:60]} of {side.sha[:8]}",
-                    allowed="a SHA with a row in the table of releases",
-                    next="remove the file" if is_other_build else f"tensorcopy measure --add-release {version[:60]}",
-                )
-            )
+            what, allowed = "a side of the launch {} is in no history", "a SHA with a row in the table of releases"
+            following = "remove the file" if is_other_build else f"tensorcopy measure --add-release {version[:60]}"
+            problems.append(FileProblem(path, what, got=f"torch {torch[:60]} of {side.sha[:8]}", allowed=allowed, next=following))
     return problems
 
 
@@ -215,57 +194,45 @@ def _history(folder: Path, conditions: Conditions, members: Sequence[tuple[Launc
         for number, side in enumerate(launch.sides):
             by_place.setdefault(side.place, []).append((launch, cases, number))
     timed = effects.gathered([each for each in of_form if each[0].kind == "times"], by_place)
-    results = []
-    for place, of_side in by_place.items():
-        (sha, environment, revision), release = place, releases.of(place[0])
-        if environment != conditions.environment or release is None:
-            continue  # a link: it leads from one launch to another
-        last, _, side_number = ([each for each in of_side if each[0].kind == "times"] or of_side)[-1]
-        failures, skips = _reasons(of_side)
-        observed = next((launch for launch, _, _ in reversed(of_side) if launch.methods), None)
-        results.append(
-            Result(
-                folder=folder,
-                sha=sha,
-                environment=environment,
-                release=release,
-                effects=timed,
-                revision=revision,
-                count_repeats=_counts(of_side),
-                failures=failures,
-                skips=skips,
-                provenance=last.provenance_of(side_number),
-                methods=observed.methods if observed else {},
-                article=observed.article if observed else {},
-                launches=tuple(launch.started for launch, _, _ in of_side),
-            )
-        )
+    # a side of another environment, or of an unknown torch, is a link: it leads from one launch to another
+    known = {place: release for place in by_place if place[1] == conditions.environment and (release := releases.of(place[0]))}
+    results = [_result(folder, place, release, timed, by_place[place]) for place, release in known.items()]
     results.sort(key=lambda each: (each.release, each.revision))
     newest = {name: of_suite for _, cases in of_form for name, of_suite in cases.items()}
     return History(folder, conditions, tuple(results), tuple(launch for launch, _ in members), newest)
 
 
-def _counts(members: Iterable[Member]) -> dict[Case, tuple[float, ...]]:
-    """Return the repeated counts of each case of one release."""
+def _result(folder: Path, place: Place, release: Release, timed: Effects, members: Sequence[Member]) -> Result:
+    """Return what all launches with a side tell of it: its counts, and what each case raised, or why it was skipped, in its last one."""
     counts: dict[Case, tuple[float, ...]] = {}
-    for launch, cases, _ in members:
-        for case, value in ((cases[name][int(index)], value) for name in cases for index, value in launch.suites[name].values.items()):
-            counts[case] = (*counts.get(case, ()), value)
-    return counts
-
-
-def _reasons(members: Iterable[Member]) -> tuple[dict[Case, str], dict[Case, str]]:
-    """Return what each case raised in the last launch that had it, and why others were skipped there."""
-    found: tuple[dict[str, dict[Case, str]], dict[str, dict[Case, str]]] = {}, {}  # by suite
+    reasons: tuple[dict[str, dict[Case, str]], dict[str, dict[Case, str]]] = {}, {}  # by suite
     for launch, cases, side in members:
         for name, of_suite in cases.items():
             suite = launch.suites[name]
-            for by_suite, stored in zip(found, (suite.failed, suite.skipped)):
-                reasons = by_suite.setdefault(name, {})
-                for case in [case for case in reasons if case in of_suite and suite.tells(str(of_suite.index(case)), side)]:
-                    del reasons[case]
+            for index, value in suite.values.items():
+                counts[of_suite[int(index)]] = (*counts.get(of_suite[int(index)], ()), value)
+            for by_suite, stored in zip(reasons, (suite.failed, suite.skipped)):
+                known = by_suite.setdefault(name, {})
+                for case in [case for case in known if case in of_suite and suite.tells(str(of_suite.index(case)), side)]:
+                    del known[case]
                 for index, by_side in stored.items():
                     if (reason := by_side.get(str(side), by_side.get(launches.ALL))) is not None:
-                        reasons[of_suite[int(index)]] = reason
-    failures, skips = ({case: why for reasons in by_suite.values() for case, why in reasons.items()} for by_suite in found)
-    return failures, skips
+                        known[of_suite[int(index)]] = reason
+    failures, skips = ({case: why for known in by_suite.values() for case, why in known.items()} for by_suite in reasons)
+    last, _, number = ([each for each in members if each[0].kind == "times"] or members)[-1]
+    observed = next((launch for launch, _, _ in reversed(members) if launch.methods), None)
+    return Result(
+        folder=folder,
+        sha=place[0],
+        environment=place[1],
+        release=release,
+        effects=timed,
+        revision=place[2],
+        count_repeats=counts,
+        failures=failures,
+        skips=skips,
+        provenance=last.provenance_of(number),
+        methods=observed.methods if observed else {},
+        article=observed.article if observed else {},
+        launches=tuple(launch.started for launch, _, _ in members),
+    )

@@ -88,7 +88,7 @@ class ShownHistory:
     @cached_property
     def open(self) -> dict[Case, Standing]:
         """The cases that are slower than they were, on the devices whose first history it is."""
-        return {case: each for case, each in self.standings.items() if each.is_open and case.device in self.answers_for}
+        return {case: each for case, each in self.standings.items() if each.since and case.device in self.answers_for}
 
     def is_open(self, case: Case) -> bool:
         """Return whether a case is slower than it was, and not back to an earlier level."""

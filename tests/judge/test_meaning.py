@@ -61,7 +61,7 @@ def test_the_steps_of_a_case_and_what_took_them_back(tmp_path, times, steps):
 def test_where_a_case_stands(tmp_path, times, best, cost, since):
     """It is open where the newest release is slower than the earlier one with the lowest time, since the last step that stayed."""
     standing = case_history.standing(history_of(tmp_path, times, noise=0.0005))
-    assert (standing.best, standing.is_open) == (best, cost is not None)
+    assert (standing.best, standing.since is not None) == (best, cost is not None)
     assert (standing.step.index if standing.step else None) == since
     if cost:
         assert standing.cost.ratio == pytest.approx(cost, rel=0.005)
@@ -74,7 +74,7 @@ def test_the_choice_among_earlier_releases_counts(tmp_path):
     standing = case_history.standing(history_of(tmp_path, [*[1.0] * 10, 1.018], noise=0.012, launches=5))
     assert standing.cost.verdict is Verdict.SLOWER
     assert 0.05 / 10 < standing.cost.p <= 0.05
-    assert not standing.is_open
+    assert standing.since is None
 
 
 # microseconds and instructions with each release, the newest last, and what else differs; of the newest: whether it is back

@@ -52,7 +52,7 @@ def shares(levels, seed, tails=5):
     """Return the numbers of steps by index, and the share of open cases."""
     made = histories(levels, seed, tails=tails)
     steps = [step.index for history in made for step in history.steps]
-    is_open = [case_history.standing(history).is_open for history in made]
+    is_open = [bool(case_history.standing(history).since) for history in made]
     return {index: steps.count(index) / len(made) for index in {*steps}}, sum(is_open) / len(made)
 
 

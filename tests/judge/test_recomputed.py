@@ -111,20 +111,20 @@ def test_histories(name):
         assert steps.keys() == {of_case.releases[step.index] for step in of_case.steps}
         for step in of_case.steps:
             judged = steps[of_case.releases[step.index]]
-            assert (step.ratio, *step.interval, step.p) == pytest.approx((judged.ratio, *judged.interval, judged.p), rel=1e-6)
+            assert (step.ratio, *step.interval) == pytest.approx((judged.ratio, *judged.interval), rel=1e-6)
 
         standing, newest = case_history.standing(of_case), measured[-1]
         met = [place for place in measured[:-1] if change(place, newest)]
         best = min(met, key=lambda place: history.times[place, case], default=newest)
         if history.times[best, case] >= history.times[newest, case]:
-            assert (standing.best_release, standing.is_open) == ("", False)
+            assert (standing.best_release, standing.since) == ("", None)
             continue
         judged = change(best, newest)
         assert standing.best_release == known[best]
         assert_same(standing.cost, judged, name_of(case))
         is_slower = judged.verdict == "slower" and judged.p * len(met) <= 0.05  # among the earlier releases, one was chosen
-        assert standing.is_open is (is_slower and newest == in_order[-1])
-        opened += standing.is_open
+        assert (standing.since is not None) is (is_slower and newest == in_order[-1])
+        opened += standing.since is not None
     assert opened >= {"box": 4, "box-py3.9": 5, "gpu": 2}[name]
 
 

@@ -36,7 +36,7 @@ class Judge:
     @property
     def since(self) -> OpenSince | None:
         """When it became slower, where it is open: in the first history of its device."""
-        is_open = self.standing and self.standing.is_open and self.case.device in self.history.answers_for
+        is_open = self.standing and self.standing.since and self.case.device in self.history.answers_for
         return self.standing.since if is_open else None
 
     @property
