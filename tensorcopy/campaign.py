@@ -7,7 +7,6 @@ Any other adds its rules to the shipped campaign.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +19,6 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.interpreters import FILE, GUIDE
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.results.cases import Case
 from tensorcopy.results.suite_specs import NO_TABLE, SuiteTable
 
 PROJECT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
@@ -60,20 +58,6 @@ class VerdictRules:
 
     accepted: tuple[tuple[re.Pattern[str], str, str], ...] = ()  # regular expression on cases, the last release, and why
     releases: tuple[str, ...] = ()  # in order
-
-    def unmatched(self, cases: Iterable[Case]) -> list[TensorcopyError]:
-        """Return a warning for each row that matches none of these cases; none without cases."""
-        names = [case.name for case in set(cases)] if self.accepted else []
-        return [
-            TensorcopyError(
-                f"a row of [[accepted]] in {FILE} matches no case",
-                got=pattern.pattern,
-                allowed="a regular expression on names of cases, as compare prints them",
-                next="tensorcopy compare A B --all lists them",
-            )
-            for pattern, _, _ in self.accepted
-            if names and not any(map(pattern.search, names))
-        ]
 
     def why(self, name: str, release: str) -> str:
         """Return why the slowdown of a case with a release is accepted; "" where it is not."""

@@ -60,8 +60,7 @@ def compare(repo: TorchReleases, conf: Any, options: Namespace) -> int:
         loaded, versions = _loaded(paths.results, repo), (before.version, after.version)
         command = f"asv compare {' '.join(names)}"
         pair = select.pair(*versions, loaded, repo.campaign.releases, options.machine or "", device, command=command)
-        history = next(each for each in loaded.histories if pair.after in each.results)
-        comparison = case_history.between(Question(pair.before, pair.after, repo.campaign.rules, margin), history.results)
+        comparison = case_history.between(Question(pair.before, pair.after, repo.campaign.rules, margin), pair.history.results)
         device = pair.device
     elif are_alike(before, after, repo):
         return 0
@@ -121,8 +120,7 @@ def find(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     loaded, ends = reader.load_results(paths.results, repo.campaign), (releases[0].version, releases[-1].version)
     command = f"tensorcopy measure {options.range}"
     pair = select.pair(*ends, loaded, repo.campaign.releases, commands.history(options), command=command)
-    (history,) = (each for each in loaded.histories if pair.after in each.results)
-    left = [each for each in history.results if each.release in releases]
+    history, left = pair.history, [each for each in pair.history.results if each.release in releases]
     names, sign, what = asv_names(history), -1 if options.invert else 1, "improvement" if options.invert else "regression"
 
     def changes(before: Result, after: Result) -> Mapping[Case, Change]:

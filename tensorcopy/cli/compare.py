@@ -72,7 +72,7 @@ def _compare(options: argparse.Namespace) -> int:
     comparison = whole.selected(options.case)
     if options.explain is not None:
         cases = {case.name: case for case in comparison.changes}
-        name = only_match({name: [name] for name in cases}, options.explain, "no such case", f"{_command(options)} --all lists the cases")
+        name = only_match(dict(zip(cases, cases)), options.explain, "no such case", f"{_command(options)} --all lists the cases")
         output.show(reports.evidence(comparison, cases[name]))
     else:
         output.show(reports.report(comparison), options.format, everything=options.all)
@@ -103,7 +103,7 @@ def _why_nothing(options: argparse.Namespace, whole: Comparison, comparison: Com
     """Return why no case was compared; whole : the comparison of which `comparison` is what was asked for."""
     from tensorcopy.judge.paired import ONE_SIDED, Reason
     from tensorcopy.report import comparison as reports
-    from tensorcopy.results.cases import kinds_of_cases, some, spelling
+    from tensorcopy.results.cases import kinds_of_cases, some
 
     what, changes = "nothing was compared", comparison.changes
     if changes and all(change.reason in (*ONE_SIDED, Reason.OTHER_VERSION) for change in changes.values()):
@@ -113,7 +113,7 @@ def _why_nothing(options: argparse.Namespace, whole: Comparison, comparison: Com
     if not whole.changes:
         return f"{what}: no case was timed or tracked"
     selection = {"--case": options.case and repr(options.case), "--device": options.device}
-    following = spelling(options.case, (case.name for case in whole.changes)) or f"{_command(options)} --all lists the cases"
+    following = f"{_command(options)} --all lists the cases"
     got = " ".join(f"{name} {value}" for name, value in selection.items() if value)
     return str(TensorcopyError(what, got=got, allowed=some(kinds_of_cases(whole.changes)), next=following))
 
@@ -150,12 +150,10 @@ def _stored(options: argparse.Namespace) -> Comparison:
             following = f"asv continuous {named[0]} {named[1]}"
             raise TensorcopyError("two git revisions", got=error.got, allowed=RESULT, next=following) from error
         raise
-    output.print_warnings(own.rules.unmatched(loaded.cases))
     if unit:
         comparison = comparisons.between(Question(pair.before, pair.after, margin=options.margin), unit)
     else:
-        results = next(each.results for each in loaded.histories if pair.after in each.results)
-        comparison = case_history.between(Question(pair.before, pair.after, own.rules, options.margin), results)
+        comparison = case_history.between(Question(pair.before, pair.after, own.rules, options.margin), pair.history.results)
     if unit and not comparison.changes:
         raise TensorcopyError(
             f"no {unit} were counted on both sides",
@@ -201,7 +199,6 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
     comparison = run.compared(request, outcome, own, options.margin)
     if comparison is None:
         raise outcome.problems[0]
-    output.print_warnings(own.rules.unmatched([*comparison.changes]))
     return comparison.selected(device=options.device or "cpu")
 
 
@@ -211,22 +208,20 @@ def _history(options: argparse.Namespace) -> int:
     from tensorcopy.report import history as reports
     from tensorcopy.report.comparison import not_included
     from tensorcopy.results import histories, reader
-    from tensorcopy.results.cases import kinds_of_cases, matching, some, spelling
+    from tensorcopy.results.cases import kinds_of_cases, matching, some
 
     if options.fail_on and not options.open:
         raise TensorcopyError("--fail-on needs --open", got="--fail-on alone", allowed="--open --fail-on slower", next="add --open")
     own = campaign()
     loaded = reader.load_results(results_folder(), own)
-    output.print_warnings(own.rules.unmatched(loaded.cases))
     output.print_errors(problems := loaded.concerning(options.history))
     command = shlex.join(["tensorcopy", "history", *filter(None, [options.case])])
     chosen, device = histories.chosen(loaded.histories, options.history, options.device, command=command)
     by_case = case_history.over(chosen.results, own.rules)
     cases = {case.name: case for case in by_case if case.device == device}
-    selected = {cases[name]: by_case[cases[name]] for name in matching({name: [name] for name in cases}, options.case)}
+    selected = {cases[name]: by_case[cases[name]] for name in matching(cases, options.case)}
     if not selected:
-        following = spelling(options.case, cases) or " ".join(["tensorcopy history", *_results(options)])
-        allowed = some(kinds_of_cases(cases.values()))
+        allowed, following = some(kinds_of_cases(cases.values())), " ".join(["tensorcopy history", *_results(options)])
         raise TensorcopyError("no such case", got=repr(options.case), allowed=allowed, next=following)
     if options.open:
         report = reports.of_open(by_case, [*selected], device, everything=options.all)

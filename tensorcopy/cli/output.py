@@ -155,12 +155,6 @@ def print_errors(errors: Iterable[TensorcopyError]) -> int:
     return code
 
 
-def print_warnings(warnings: Iterable[TensorcopyError]) -> None:
-    """Print each warning to stderr, one per line; they do not change the exit code."""
-    for warning in warnings:
-        print_line(f"warning: {warning}")
-
-
 @contextmanager
 def progress_bar(drawn_on: Console | None = None, title: str = "", clock: Callable[[], float] = monotonic) -> Iterator[ReportProgress]:
     """Yield a function that shows progress: a bar on a terminal, a line for each step and each minute elsewhere.

@@ -77,9 +77,9 @@ def selected(cases: dict[str, list[Case]], pattern: str) -> str:
     """Return the one profiled case of a pattern; a method alone is its smallest contiguous tensor. Raises TensorcopyError."""
     if of_method := function_profiles.smallest(cases).get(pattern):
         return of_method
-    texts = {name: {name, *(case.name for case in of_name)} for name, of_name in cases.items()}
+    names = {text: name for name, of_name in cases.items() for text in (name, *(case.name for case in of_name))}
     following = f"a method alone, such as {next(iter(cases), 'detach').split()[0]}, or a whole name"
-    return only_match(texts, pattern, "no such case was profiled on both sides", following)
+    return only_match(names, pattern, "no such case was profiled on both sides", following)
 
 
 def report(pair: SelectedPair, name: str, case: Case | None, time: Change | None, difference: ProfileDifference) -> Report:

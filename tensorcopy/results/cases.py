@@ -133,29 +133,23 @@ def baseline_case(case: Case) -> Case | None:
     return case_of(spec.strided_baseline if spec.strided_baseline and values.get("layout") == "strided" else spec.baseline, values)
 
 
-def matching(texts: Mapping[str, Collection[str]], pattern: str) -> list[str]:
-    """Return the names that have `pattern` as a text, or else those with a text that it matches as a regular expression."""
-    exact = [name for name, of_name in texts.items() if pattern in of_name]
-    return exact or [name for name, of_name in texts.items() if any(re.search(pattern, text) for text in of_name)]
+def matching(names: Iterable[str], pattern: str) -> list[str]:
+    """Return the name that `pattern` is, or else those that it matches as a regular expression."""
+    names = [*names]
+    return [pattern] if pattern in names else [name for name in names if re.search(pattern, name)]
 
 
-def only_match(texts: Mapping[str, Collection[str]], pattern: str, none: str, next: str) -> str:
-    """Return the one name that `matching` finds. Raises TensorcopyError where there is none or several."""
-    matches = matching(texts, pattern)
+def only_match(names: Mapping[str, str], pattern: str, none: str, next: str) -> str:
+    """Return what the names that `matching` finds are of. Raises TensorcopyError where that is nothing, or several."""
+    matches = [*dict.fromkeys(names[name] for name in matching(names, pattern))]
     if len(matches) == 1:
         return matches[0]
     raise TensorcopyError(
         "more than one case matches" if matches else none,
         got=f"{pattern!r}, which matches {len(matches)}",
-        allowed=some(matches or texts),
-        next=next if matches else spelling(pattern, (text for of_name in texts.values() for text in of_name)) or next,
+        allowed=some(matches or dict.fromkeys(names.values())),
+        next=next,
     )
-
-
-def spelling(pattern: str, texts: Iterable[str]) -> str:
-    """Return a question with what a pattern matches in texts if upper and lower case are the same; "" for none."""
-    matches = (re.search(pattern, text, re.IGNORECASE) for text in texts)
-    return next((f"did you mean {match[0]}?" for match in matches if match and match[0]), "")
 
 
 def kinds_of_cases(cases: Iterable[Case]) -> list[str]:

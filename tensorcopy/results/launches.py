@@ -55,9 +55,6 @@ Effect = Annotated[int, Meta(ge=-300_000, le=300_000)]  # a side that is e^30 ti
 class Hardware(Struct, frozen=True):
     """What pages and histories read of the hardware of a machine; other fields may stand beside."""
 
-    flags: list[Name] = []
-    caches: list[Name] = []
-    memory_gib: float | None = None
     family: Name = ""  # of the processor, as its vendor counts them
     model: Name = ""
 
@@ -73,7 +70,6 @@ class Provenance(Struct, frozen=True):
     cores: Number
     accelerators: dict[Name, Name]
     hardware: Hardware
-    settings: dict[Name, Text]
     cuda: Name | None = None
     threads: Number = 1
     driver: Text = ""
@@ -340,12 +336,11 @@ def _checked(path: Path, data: bytes) -> Launch:
 
 
 def require_version(path: Path, data: bytes, known: int) -> None:
-    """Raise TensorcopyError for a file of another format: a newer one is whole, and stays. Raises ValueError for what is no JSON."""
+    """Raise TensorcopyError for a file of another format, which is whole, and stays. Raises ValueError for what is no JSON."""
     version = msgspec.json.decode(data, type=_Version).version
     if version != known:
-        age, following = ("a newer", "upgrade tensorcopy") if version > known else ("an older", "remove it, and measure its releases anew")
-        what, allowed = f"the file {{}} is of {age} format", f"version {known} of this tensorcopy"
-        raise FileProblem(path, what, got=f"version {version}", allowed=allowed, next=following)
+        what, allowed = "the file {} is of another format", f"version {known} of this tensorcopy"
+        raise FileProblem(path, what, got=f"version {version}", allowed=allowed, next="upgrade tensorcopy")
 
 
 def can_hold(value: float) -> bool:

@@ -45,11 +45,6 @@ class Results:
         """The results of all histories."""
         return tuple(result for history in self.histories for result in history.results)
 
-    @cached_property
-    def cases(self) -> frozenset[Case]:
-        """Every case that a release has, also where it has failed."""
-        return frozenset(case for result in self.results for case in (*result.timings, *result.counts, *result.failures))
-
     def concerning(self, history: str = "") -> tuple[TensorcopyError, ...]:
         """Return the problems of a history's files; of any, for "": another might have answered with what could not be read."""
         return tuple(each for each in self.problems if not history or not isinstance(each, FileProblem) or each.path.parent.name == history)

@@ -19,8 +19,9 @@ class SelectedPair:
 
     before: Result
     after: Result
-    device: str = ""  # whose cases are compared; "" where they have none in common
-    problems: tuple[TensorcopyError, ...] = ()  # of files that could have taken part
+    history: History
+    device: str  # whose cases are compared
+    problems: tuple[TensorcopyError, ...]  # of files that could have taken part
 
 
 def pair(
@@ -45,7 +46,7 @@ def pair(
     chosen = device or next(iter(shared), "")
     if chosen in shared:
         results = {result.version: result for result in shared[chosen].results if not result.revision}
-        return SelectedPair(results[names[0]], results[names[1]], chosen, loaded.concerning(history))
+        return SelectedPair(results[names[0]], results[names[1]], shared[chosen], chosen, loaded.concerning(history))
     if device and elsewhere:
         what = f"no {unit} were counted on {device} on both sides" if unit else f"no result on {device}"
         raise not_on(device, history, elsewhere, what, command)

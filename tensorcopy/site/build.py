@@ -40,10 +40,7 @@ LETTER = 6.6  # width of a letter of the badge
 
 
 def publish(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[Sequence[TensorcopyError], Sequence[TensorcopyError]]:
-    """Write every page; return the problems of results that could not be read, and warnings.
-
-    A warning is about a folder without a launch, or a row of tensorcopy.toml that matches no case.
-    """
+    """Write every page; return the problems of results that could not be read, and a warning about a folder without a launch."""
     collects = gc.isenabled()
     gc.disable()  # nearly all that a site is made of lasts until it is written: an eighth of the time
     try:
@@ -67,7 +64,7 @@ def _published(campaign: Campaign, results_dir: Path, html_dir: Path) -> tuple[S
             next="tensorcopy measure; or correct results_dir in asv.conf.json",
         )
         return problems, [nothing]
-    return problems, campaign.rules.unmatched(loaded.cases)
+    return problems, []
 
 
 def unreadable(loaded: reader.Results) -> tuple[TensorcopyError, ...]:

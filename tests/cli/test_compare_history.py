@@ -52,10 +52,9 @@ def test_the_history_is_printed(folder, capsys, arguments, golden):
     ("arguments", "message"),
     [
         (["sideways"], "no such case: got 'sideways'; allowed: copies.BySize clone_detach, "),
-        (["Clone_Detach"], "next: did you mean clone_detach?"),
         (["--fail-on", "slower"], "--fail-on needs --open"),
     ],
-    ids=["no case", "another spelling", "not open"],
+    ids=["no case", "not open"],
 )
 def test_a_refused_argument_is_an_error(folder, capsys, arguments, message):
     """An unknown case lists the first cases."""

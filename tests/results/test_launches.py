@@ -72,15 +72,10 @@ def test_what_another_writer_has_begun_is_left_to_it(path):
     assert (begun.exists(), killed.exists()) == (True, False)
 
 
-@pytest.mark.parametrize(
-    ("version", "message"),
-    [(3, "next: upgrade tensorcopy$"), (1, "is of an older format: got version 1; allowed: version 2")],
-    ids=["newer", "older"],
-)
-def test_a_file_of_another_format_is_refused(path, version, message):
-    """The advice for a newer one is to upgrade, not to remove it."""
-    path.write_bytes(path.read_bytes().replace(b'"version":2', b'"version":%d' % version, 1))
-    with pytest.raises(TensorcopyError, match=message):
+def test_a_file_of_another_format_is_refused(path):
+    """The advice is to upgrade, not to remove it."""
+    path.write_bytes(path.read_bytes().replace(b'"version":2', b'"version":3', 1))
+    with pytest.raises(TensorcopyError, match=r"is of another format: got version 3; allowed: version 2 .* next: upgrade tensorcopy$"):
         launches.read(path)
 
 
@@ -126,7 +121,6 @@ def of_suite(**changes):
         (edited(reference=2), "its reference is side 2 of 2"),
         (lambda document: document["sides"].__setitem__(1, document["sides"][0]), "it has a side twice"),
         (of_provenance(cpu=None), "Expected `str`, got `null`"),
-        (of_provenance(settings=[]), "Expected `object`, got `array`"),
         (of_provenance(hardware="fast"), "Expected `object`, got `str`"),
         (of_suite(values={"0": 1.0}), "has values in a launch of times"),
         (of_suite(values={"0": 1e308}), "<= 1e[+]?30"),
