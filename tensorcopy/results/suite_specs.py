@@ -6,12 +6,13 @@ Nothing else tells suites apart by their names. `suites.toml`, which lies beside
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct, structs
 
 from tensorcopy import files
 from tensorcopy.results.kinds import BESIDE, KINDS, Kind
@@ -26,8 +27,7 @@ REFERENCES = ("counted", "baseline", "strided_baseline")  # columns that name ot
 NUMEL = "numel"  # the parameter that is the size: elements of a tensor
 
 
-@dataclass(frozen=True)
-class SuiteSpec:
+class SuiteSpec(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """What a suite is, besides its numbers.
 
     newest : whether only the newest release of a machine is timed, in launches of its own: its cases are in no history and no comparison
@@ -116,12 +116,13 @@ def _without_row(name: str, tracked: str) -> SuiteSpec:
 
 
 def read(path: Path) -> SuiteTable:
-    """Return a table of suites. Raises TensorcopyError for a damaged one."""
+    """Return a table of suites. Raises TensorcopyError for a damaged one, one that lacks a title, and names that there are not."""
     try:
         modules = enumerate(files.read_toml(path).items())
         rows = {row["name"]: row for place, (module, suites) in modules for row in _rows(place, module, suites)}
-        plain = {name: _converted(row) for name, row in rows.items()}
-        return SuiteTable({name: _with_references(spec, rows[name], plain) for name, spec in plain.items()})
+        names = {name: {key: row.pop(key) for key in REFERENCES if key in row} for name, row in rows.items()}
+        plain = msgspec.convert(rows, dict[str, SuiteSpec])
+        return SuiteTable({name: _with_references(spec, names[name], plain) for name, spec in plain.items()})
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise files.damaged(path, error, "TOML with the fields of SuiteSpec") from error
 
@@ -132,26 +133,20 @@ def _rows(place: int, module: str, suites: Mapping[str, Any]) -> Iterator[dict[s
         for number, (function, row) in enumerate(functions.items() if isinstance(functions, dict) else ()):
             name, label = f"{module}.{suite}.{function}", f"{module}.{suite}"
             own = {"name": name, "shipped": True, "label": label, "page": name if number else label}
-            yield {"parameters": ["method", "numel", *row.get("axes", ())], **shared, **row, **own, "module": module, "place": place}
+            parameters = ["method", "numel", *row.pop("axes", ())]
+            yield {"parameters": parameters, **shared, **row, **own, "module": module, "place": place}
 
 
-def _converted(row: Mapping[str, Any]) -> SuiteSpec:
-    """Return a row without the suites that it names."""
-    if unknown := row.keys() - {"axes", *(field.name for field in fields(SuiteSpec))}:
-        raise ValueError(f"{row['name']} with {', '.join(unknown)}")
-    return msgspec.convert({name: value for name, value in row.items() if name not in REFERENCES}, SuiteSpec)
-
-
-def _with_references(spec: SuiteSpec, row: Mapping[str, Any], others: Mapping[str, SuiteSpec]) -> SuiteSpec:
-    """Return a row with the suites that it names. Raises ValueError for one that lacks a title, and for names that there are not."""
+def _with_references(spec: SuiteSpec, names: Mapping[str, Any], others: Mapping[str, SuiteSpec]) -> SuiteSpec:
+    """Return a row with the suites that it names."""
     if spec.methods and spec.timed and spec.compared and not spec.title:
         raise ValueError(f"{spec.name} runs methods, and [{spec.module}] has no title")
-    names = {key: list(value) if key == "counted" else [value] for key, value in row.items() if key in REFERENCES}
-    if unknown := [name for of_key in names.values() for name in of_key if name not in others]:
+    of_key = {key: [value] if isinstance(value, str) else value for key, value in names.items()}
+    if unknown := [name for of_names in of_key.values() for name in of_names if name not in others]:
         raise ValueError(f"{spec.name} names {unknown[0]}, which has no row")
-    counted, *baselines = ([others[name] for name in names.get(key, ())] for key in REFERENCES)
-    for baseline in (each for of_key in baselines for each in of_key):
+    counted, *baselines = ([others[name] for name in of_key.get(key, ())] for key in REFERENCES)
+    for baseline in (each for of_names in baselines for each in of_names):
         if untold := [parameter for parameter in baseline.parameters if parameter not in (*OF_BASELINES, *spec.parameters)]:
             raise ValueError(f"{spec.name} does not tell {untold[0]} of {baseline.name}")
-    plain, strided = (next(iter(of_key), None) for of_key in baselines)
-    return replace(spec, counted=tuple(counted), baseline=plain, strided_baseline=strided)
+    plain, strided = (next(iter(of_names), None) for of_names in baselines)
+    return structs.replace(spec, counted=tuple(counted), baseline=plain, strided_baseline=strided)
