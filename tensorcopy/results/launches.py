@@ -237,12 +237,11 @@ def shared_provenance(provenances: list[Mapping[str, Any]]) -> tuple[dict[str, A
 
 
 def write(folder: Path, launch: Launch) -> Path:
-    """Create the file of a launch in the folder of its history, as a whole, with a line for each suite, and return its path.
+    """Create the file of a launch in the folder of its history, as a whole, and return its path.
 
     Raises TensorcopyError for one that could not be read, and where the file exists; DiskError and OSError.
     """
-    path, data = folder / f"{launch.id}.json", msgspec.json.encode(launch).replace(b'},"suites":{', b'},\n"suites":{\n')
-    data = re.sub(rb'\}\},(?="[^",:}\]])', b"}},\n", data) + b"\n"  # what follows begins a key, and is not the end of a text
+    path, data = folder / f"{launch.id}.json", msgspec.json.encode(launch) + b"\n"
     try:
         _checked(path, data)
     except FileProblem as problem:

@@ -178,10 +178,8 @@ def differences(before: Result, after: Result) -> dict[Case, Difference | None]:
 def mean_differences(before: Result, after: Result, groups: Iterable[tuple[Case, ...]]) -> dict[tuple[Case, ...], Difference]:
     """Return the difference of the geometric mean of each group of cases, each with the same weight.
 
-    Groups whose sides never met have none.
+    before, after : of one history. Groups whose sides never met have none.
     """
-    if before.effects is not after.effects:
-        return {}
     measured, logs = {}, before.effects.logs
     for cases in groups:
         of_group = logs[:, :, [before.effects.cases[case] for case in cases]]

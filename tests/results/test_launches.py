@@ -31,15 +31,6 @@ def test_a_launch_is_read_as_it_was_written(path, tmp_path):
     assert launches.read(again) == launch
 
 
-def test_a_text_that_ends_as_a_suite_does_is_read_as_it_was_written(tmp_path):
-    """Such as the first line of an error that shows a dict; a line for each suite is no part of it."""
-    named, reason = "copies.BySize.time_copy tensor}}, 16", "ValueError: {'a': {'b': {}},"
-    (path,) = launch_files.write(tmp_path, {named: {"2.14.1": 1.0, "2.15.0": reason}, "other.time_it": {"2.14.1": 1.0}}, launches=1)
-    suite = launches.read(path).suites["copies.BySize.time_copy"]
-    assert (suite.failed, suite.params[0]) == ({"0": {"1": reason}}, ["'tensor}},'"])
-    assert {'"copies.', '"other.t'} <= {line[:8] for line in path.read_text().splitlines()}
-
-
 def test_an_existing_launch_is_never_replaced(path):
     """Two processes that draw the same name: the second one fails, and the first file stays."""
     before = path.read_bytes()
