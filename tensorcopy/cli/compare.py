@@ -207,16 +207,16 @@ def _history(options: argparse.Namespace) -> int:
     from tensorcopy.judge import case_history
     from tensorcopy.report import history as reports
     from tensorcopy.report.comparison import not_included
-    from tensorcopy.results import histories, reader
+    from tensorcopy.results import reader, select
     from tensorcopy.results.cases import kinds_of_cases, matching, some
 
     if options.fail_on and not options.open:
         raise TensorcopyError("--fail-on needs --open", got="--fail-on alone", allowed="--open --fail-on slower", next="add --open")
     own = campaign()
     loaded = reader.load_results(results_folder(), own)
-    output.print_errors(problems := loaded.concerning(options.history))
     command = shlex.join(["tensorcopy", "history", *filter(None, [options.case])])
-    chosen, device = histories.chosen(loaded.histories, options.history, options.device, command=command)
+    chosen, device = select.chosen(loaded, options.history, options.device, command=command)
+    output.print_errors(problems := loaded.concerning(options.history))
     by_case = case_history.over(chosen.results, own.rules)
     cases = {case.name: case for case in by_case if case.device == device}
     selected = {cases[name]: by_case[cases[name]] for name in matching(cases, options.case)}

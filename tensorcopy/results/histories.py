@@ -98,48 +98,6 @@ def first_by_device(histories: Sequence[History], unit: str = "", versions: Coll
     return {device: able[0] for device in DEVICES if (able := ranked(histories, device, unit, versions))}
 
 
-def named(histories: Sequence[History], name: str, command: str) -> list[History]:
-    """Return the history of a name, all for "". Raises TensorcopyError where there is none; command : that asks."""
-    able = [history for history in histories if name in ("", history.name)]
-    if not able:
-        names = [history.name for history in histories]
-        raise TensorcopyError("no such history", got=f"--history {name}", allowed=", ".join(names), next=f"{command} --history {names[0]}")
-    return able
-
-
-def chosen(histories: Sequence[History], name: str = "", device: str = "", *, command: str) -> tuple[History, str]:
-    """Return a history and its device: the history of a name, or the first one of the device, which is the CPU where it was measured.
-
-    command : that asks, for an error
-
-    Exact counts alone suffice for a device that is named. Raises TensorcopyError where there is none.
-    """
-    if not any(history.results for history in histories):
-        raise no_results()
-    able = named(histories, name, command)
-    by_device = first_by_device(able)
-    device = device or next(iter(by_device), "")
-    counted = (each for each in able if any(device in of for result in each.results for of in result.devices.values()))
-    if found := by_device.get(device) or next(counted, None):
-        return found, device
-    raise not_on(device, name, first_by_device(histories), f"no result on {device}", command)
-
-
-def not_on(device: str, name: str, elsewhere: Mapping[str, History], what: str, command: str) -> TensorcopyError:
-    """Return the error of a device that was not measured, in the history of a name; elsewhere : a history of each device that was."""
-    return TensorcopyError(
-        what,
-        got=f"--device {device}{f' --history {name}' if name else ''}",
-        allowed=", ".join(f"{each} ({history.name})" for each, history in elsewhere.items()) or "none",
-        next=f"{command} --device {device if device in elsewhere else next(iter(elsewhere), 'cpu')}",
-    )
-
-
-def no_results() -> TensorcopyError:
-    """Return the error for a folder without a result."""
-    return TensorcopyError("there are no results yet", got="no launch", allowed="results/ with launches", next="tensorcopy measure")
-
-
 def asked(environment: str, provenances: Sequence[Mapping[str, Any]], requires: Iterable[str] = ()) -> Conditions:
     """Return the conditions of sides in an environment, by their provenances."""
     python, _, wheel = environment.removeprefix("py").partition("-")

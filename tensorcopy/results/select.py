@@ -1,4 +1,4 @@
-"""Two results of one history that the names of two releases select."""
+"""A history and a device, and two results of a history, that a command asks for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.releases.release_table import ReleaseIndex
-from tensorcopy.results.histories import History, first_by_device, named, no_results, not_on, ranked
+from tensorcopy.results.histories import History, first_by_device, ranked
 from tensorcopy.results.reader import Results
 from tensorcopy.results.result import Result
 
@@ -24,33 +24,53 @@ class SelectedPair:
     problems: tuple[TensorcopyError, ...]  # of files that could have taken part
 
 
+def chosen(
+    loaded: Results, name: str = "", device: str = "", versions: Sequence[str] = (), unit: str = "", *, command: str
+) -> tuple[History, str]:
+    """Return a history that has some releases on a device, and the device: the first one, see `histories.ranked`.
+
+    name : of the history; "" for any
+    device : "" for the CPU, or where no history has the releases on it the first one on which one has
+    unit : of the counts that are meant, such as "bytes"; "" for times, and without versions for any, if a device is named
+    command : that asks, for an error
+
+    Raises TensorcopyError where there is none.
+    """
+    if not loaded.results:
+        nothing = TensorcopyError("there are no results yet", got="no launch", allowed="results/ with launches", next="tensorcopy measure")
+        raise next(iter(loaded.problems), nothing)
+    able = [history for history in loaded.histories if name in ("", history.name)]
+    if not able:
+        names = [history.name for history in loaded.histories]
+        raise TensorcopyError("no such history", got=f"--history {name}", allowed=", ".join(names), next=f"{command} --history {names[0]}")
+    by_device, elsewhere = (first_by_device(of, unit, versions) for of in (able, loaded.histories))
+    device = device or next(iter(by_device), "")
+    counted = (each for each in able if not versions and any(device in of for result in each.results for of in result.devices.values()))
+    if found := by_device.get(device) or next(counted, None):
+        return found, device
+    if versions and not (device and elsewhere):
+        raise next(iter(loaded.problems), None) or _no_history(versions, loaded.histories, name, device or "cpu", unit)
+    raise TensorcopyError(
+        f"no {unit} were counted on {device} on both sides" if unit else f"no result on {device}",
+        got=f"--device {device}{f' --history {name}' if name else ''}",
+        allowed=", ".join(f"{each} ({history.name})" for each, history in elsewhere.items()) or "none",
+        next=f"{command} --device {device if device in elsewhere else next(iter(elsewhere), 'cpu')}",
+    )
+
+
 def pair(
     before: str, after: str, loaded: Results, releases: ReleaseIndex, history: str = "", device: str = "", *, command: str, unit: str = ""
 ) -> SelectedPair:
-    """Return the results of two releases, such as "2.14.1" and "v2.15.0": of the first history that has both, see `histories.ranked`.
-
-    history : its name; "" for any
-    device : "" for the CPU, or where no history has both on it the first one on which one has
-    command : that asks, for an error
-    unit : of the counts that are compared, such as "bytes"; "" for times
+    """Return the results of two releases, such as "2.14.1" and "v2.15.0", in the history that is `chosen`.
 
     Raises TensorcopyError for a name that is no release, for one release twice, and where no history has both.
     """
     names = [releases.find(name.removeprefix("v")).version for name in (before, after)]
-    if not loaded.results:
-        raise next(iter(loaded.problems), no_results())
-    able = named(loaded.histories, history, command)
     if names[0] == names[1]:
         raise TensorcopyError("both sides are the same result", got=f"torch {names[0]}", allowed="two releases", next="name another")
-    shared, elsewhere = (first_by_device(of, unit, names) for of in (able, loaded.histories))
-    chosen = device or next(iter(shared), "")
-    if chosen in shared:
-        results = {result.version: result for result in shared[chosen].results if not result.revision}
-        return SelectedPair(results[names[0]], results[names[1]], shared[chosen], chosen, loaded.concerning(history))
-    if device and elsewhere:
-        what = f"no {unit} were counted on {device} on both sides" if unit else f"no result on {device}"
-        raise not_on(device, history, elsewhere, what, command)
-    raise next(iter(loaded.problems), None) or _no_history(names, loaded.histories, history, chosen or "cpu", unit)
+    of_both, device = chosen(loaded, history, device, names, unit, command=command)
+    results = {result.version: result for result in of_both.results if not result.revision}
+    return SelectedPair(results[names[0]], results[names[1]], of_both, device, loaded.concerning(history))
 
 
 def _no_history(names: Sequence[str], histories: Sequence[History], history: str, device: str, unit: str) -> TensorcopyError:
@@ -72,8 +92,8 @@ def _no_history(names: Sequence[str], histories: Sequence[History], history: str
     links = [each for each in third if each not in names and all(having(name, each) for name in names)]
     following = f"tensorcopy measure {' '.join(names)}"
     if links:
-        usual, steps = ranked(histories, device, unit)[0].name, ((names[0], links[-1]), (links[-1], names[1]))
-        own = [having(*step)[0] for step in steps]
-        commands = (f"compare {' '.join(step)}{'' if name == usual else f' --history {name}'}" for step, name in zip(steps, own))
-        following = ", ".join(commands)
+        usual, steps = having()[0], ((names[0], links[-1]), (links[-1], names[1]))
+        following = ", ".join(
+            f"compare {' '.join(step)}" + f" --history {first}" * (first != usual) for step in steps for first in having(*step)[:1]
+        )
     return TensorcopyError("no history has both", got=where, allowed="two releases of one history", next=following)

@@ -338,7 +338,7 @@ def test_the_order_of_histories(loaded, device, ranked):
     """Those with the newest release that was measured on the device first, and of these the one with most."""
     assert [each.name for each in histories.ranked(loaded.histories, device)] == ranked
     if ranked:
-        history, chosen = histories.chosen(loaded.histories, device=device, command="history")
+        history, chosen = select.chosen(loaded, device=device, command="history")
         assert (history.name, chosen) == (ranked[0], device)
 
 
