@@ -37,9 +37,9 @@ class Timing(Struct, frozen=True):  # a site has a hundred thousand of them: a s
     launches: int = 1
     freedom: float = 0.0  # degrees of freedom of the error
 
-    def factor(self, level: float = LEVEL) -> float:
-        """Return the factor by which the ends of an interval are away from the time; 1 where its error is unknown."""
-        return exp(_quantile(self.freedom, level) * self.error) if self.freedom and self.error > 0 else 1.0
+    def factor(self) -> float:
+        """Return the factor by which the ends of the 95 % interval are away from the time; 1 where its error is unknown."""
+        return exp(_quantile(self.freedom) * self.error) if self.freedom and self.error > 0 else 1.0
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -48,10 +48,10 @@ class Timing(Struct, frozen=True):  # a site has a hundred thousand of them: a s
 
 
 @cache  # a site has a hundred thousand times, with a few degrees of freedom
-def _quantile(freedom: float, level: float) -> float:
+def _quantile(freedom: float) -> float:
     from scipy.special import stdtrit  # only where a time is shown with its error
 
-    return float(stdtrit(freedom, (1 + level) / 2))
+    return float(stdtrit(freedom, (1 + LEVEL) / 2))
 
 
 class Difference(Struct, frozen=True):

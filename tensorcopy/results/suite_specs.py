@@ -78,11 +78,6 @@ class SuiteSpec(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return self.unit in BESIDE and self.kind != TRACKED
 
     @cached_property
-    def is_baseline(self) -> bool:
-        """Whether it is there for scale: it times what others do with the least work, or a wait alone, and no method."""
-        return self.shipped and self.timed and not self.methods
-
-    @cached_property
     def by_size(self) -> bool:
         """Whether it times methods by size, perhaps of some kind of tensor: what methods are recommended by."""
         return self.timed and bool(self.methods) and not self.latency and not self.newest
