@@ -44,13 +44,13 @@ def test_the_parent_is_the_previous_release(repo):
 
 @pytest.mark.parametrize("name", ["v9", "v9.9.9", "9.9", "no-such-branch", "-x", "a\0b"])
 def test_an_unknown_name_is_refused(repo, name):
-    with pytest.raises(TensorcopyError, match="unknown torch release or git revision: got '.*; next: tensorcopy history"):
+    with pytest.raises(TensorcopyError, match=r"unknown torch release or git revision: got '.*; next: tensorcopy history"):
         repo.find(name)
 
 
 def test_without_git_a_revision_is_unknown_and_git_is_named(repo, monkeypatch):
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(TensorcopyError, match="got 'HEAD'; .*; next: apt install git"):
+    with pytest.raises(TensorcopyError, match=r"got 'HEAD'; .*; next: apt install git"):
         repo.find("HEAD")
 
 
