@@ -37,7 +37,8 @@ def chosen(
     Raises TensorcopyError where there is none.
     """
     if not loaded.results:
-        nothing = TensorcopyError("there are no results yet", got="no launch", allowed="results/ with launches", next="tensorcopy measure")
+        following = "tensorcopy measure, in a clone or a project"
+        nothing = TensorcopyError("there are no results yet", got="no launch", allowed="results/ with launches", next=following)
         raise next(iter(loaded.problems), nothing)
     able = [history for history in loaded.histories if name in ("", history.name)]
     if not able:
@@ -81,9 +82,10 @@ def _no_history(names: Sequence[str], histories: Sequence[History], history: str
 
     of_each = {name: having(name) for name in names}
     if missing := [name for name in names if not of_each[name]]:
-        versions = release_table.in_order({result.version for each in histories for result in each.results})
-        following = f"name one of these, or tensorcopy measure {missing[0]}"
-        return TensorcopyError(f"no result of torch {missing[0]}", got=missing[0], allowed=f"torch {', '.join(versions)}", next=following)
+        versions = release_table.in_order({result.version for each in histories for result in each.on(device, unit)})
+        following = f"name one of these, or tensorcopy measure {missing[0]}" if versions else "leave --metric out, which compares times"
+        allowed = f"torch {', '.join(versions)}" if versions else f"a release whose {unit} were counted: none is"
+        return TensorcopyError(f"no {unit or 'result'} of torch {missing[0]}", got=missing[0], allowed=allowed, next=following)
     where = "; ".join(f"{name} in {', '.join(of_name)}" for name, of_name in of_each.items())
     if history:
         following = next((f"--history {both}" for both in having(*names)), "leave --history out")

@@ -136,7 +136,7 @@ def test_without_results_the_next_step_is_to_measure(tmp_path, monkeypatch, caps
     monkeypatch.chdir(tmp_path)
     shutil.copy(ROOT / "asv.conf.json", tmp_path)
     assert main(command.split()) == 2
-    assert capsys.readouterr().err.endswith("; next: tensorcopy measure\n")
+    assert capsys.readouterr().err.endswith("; next: tensorcopy measure, in a clone or a project\n")
 
 
 HELP = """
