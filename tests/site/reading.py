@@ -182,6 +182,6 @@ def faults(files: Mapping[str, str], others: Sequence[str] = ()) -> list[str]:
             path, anchor = target(address, link)
             if path not in files and path not in others:
                 found.append(f"{address}: no {link}")
-            elif anchor and anchor not in ids.get(path, ()):
+            elif anchor and path in files and anchor not in ids.get(path, ()):
                 found.append(f"{address}: no anchor of {link}")
     return found

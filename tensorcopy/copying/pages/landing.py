@@ -46,8 +46,9 @@ def _answers(site: Site, history: ShownHistory, device: str, tables: Mapping[str
         "an ndarray of its own": asked["ndarray"],
     }
     answered = {wish: of_device[request] for wish, request in wishes.items() if of_device[request].rows}
-    others = [each for each in site.histories if each.name == site.own and each is not history and device in each.devices]
-    own = recommend.of_result(others[0].newest(device), device) if others else None
+    others = [each for each in site.histories if each is not history and device in each.devices]
+    of_own = next((each for each in others if each.name == site.own), None)
+    own = recommend.of_result(of_own.newest(device), device) if of_own else None
     plain = {to: of_device[replace(request, keeps_graph=None, requires_grad=False)] for to, request in asked.items()}
     by_grad = {True: [of_device[request] for request in asked.values()], False: [*plain.values()]}
     timed = {grad: of for grad, of in by_grad.items() if any(table.columns and table.timed.requires_grad is grad for table in of)}
@@ -59,7 +60,8 @@ def _answers(site: Site, history: ShownHistory, device: str, tables: Mapping[str
         shown.append((grad, grids, {why: [code for code in each if code in codes] for why, each in choose.smaller(of).items()}))
     return {
         "answers": [_answer(history, wish, table, plain[table.request.to], own) for wish, table in answered.items()],
-        "own": others[0] if others else None,
+        "own": of_own,
+        "others": [each for each in others if each is not of_own],
         "tables": shown,
         **_cannot(answered.values()),
         "memory": _memory(history, device),
