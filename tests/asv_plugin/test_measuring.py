@@ -90,15 +90,17 @@ NEWEST = ["2.13.0@3.11", "2.14.1@3.11", "2.15.0@3.11"]
     ("range", "expected"),
     [
         ([], NEWEST[-1:]),
-        (["v2.14.1..v2.15.0"], NEWEST[-1:]),
+        (["v2.9.1..v2.12.1"], ["2.10.0@3.11", "2.11.0@3.11", "2.12.1@3.11"]),
+        (["v2.13.0.."], NEWEST[-2:]),
+        (["..v1.9.1"], ["1.9.0@3.9", "1.9.1@3.9"]),
         (["NEW"], NEWEST[-2:]),
         (["v1.9.0^!"], ["1.9.0@3.9"]),
         (["v2.8.0", "-E", "release:3.9"], ["2.8.0@3.9"]),
     ],
-    ids=["the newest", "a range", "NEW", "one", "another Python"],
+    ids=["the newest", "a range", "from", "to", "NEW", "one", "another Python"],
 )
 def test_asv_run_measures_the_releases_of_a_range(checkout, range, expected):
-    """Each on the first Python of asv.conf.json that has it, beside the reference, with the second stage."""
+    """As in git without the start of the range; each on the first Python of asv.conf.json that has it, beside the reference."""
     request = asked("run", *range)
     assert versions(request) == expected
     assert request.reference
@@ -169,6 +171,20 @@ def test_asv_continuous_compares_two_releases(checkout):
     assert asked("continuous", "v2.15.0", "--factor", "1.02").half == pytest.approx(0.01)
     assert asked("continuous", "v2.15.0", "-a", "rounds=3").launches == 3
     assert versions(asked("continuous", "v1.10.2", "v2.8.0")) == ["1.10.2@3.9", "2.8.0@3.9"]  # on the Python that both have
+
+
+def test_a_tag_with_the_name_of_a_release_is_told(checkout, caplog):
+    """`asv compare v2.8.0 v2.15.0` is of torch, where versions of the package may have been meant."""
+    git(checkout, "tag", "v2.8.0", "HEAD~1")
+    assert versions(asked("continuous", "v2.8.0", "v2.15.0")) == ["2.8.0@3.11", "2.15.0@3.11"]
+    assert caplog.messages == ["v2.8.0 is torch 2.8.0; the tag of this repository is refs/tags/v2.8.0"]
+    assert [side.revision.name for side in asked("continuous", "refs/tags/v2.8.0", "main").sides] == ["refs/tags/v2.8.0", "main"]
+
+
+def test_without_git_a_revision_is_unknown_and_git_is_named(checkout, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(TensorcopyError, match=r"got 'main'; .*; next: apt install git"):
+        measuring.continuous(*options_of("continuous", "main"))
 
 
 def test_asv_continuous_compares_two_commits(checkout, caplog):

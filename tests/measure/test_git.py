@@ -26,14 +26,6 @@ def commits(no_other_repository, tmp_path, monkeypatch):
     return folder
 
 
-def test_a_head_is_compared_with_the_commit_that_it_forked_from(commits):
-    """Later commits on the base's branch are not changes of the head."""
-    head = git.commit("head")
-    base = git.fork_point(git.commit("main"), head)
-    assert base == git.commit("main~1")
-    assert git.changed(base, head) == ["benchmarks/two", "results/two"]
-
-
 def test_a_file_that_moves_differs_in_both_places(commits):
     """One that leaves the benchmarks changes what is measured, wherever it goes."""
     before = git.commit("HEAD")
