@@ -68,7 +68,6 @@ REFUSED = {  # with parts of the only line
     "an unknown history": (["compare", BEFORE, TAG, "-m", "lab"], ["no such history: got --history lab; allowed: box"]),
     "a release and a commit": (["compare", BEFORE, "HEAD"], ["cannot be compared with a git revision", "next: asv continuous HEAD~1 HEAD"]),
     "one release": (["continuous", TAG, TAG], [f"nothing to compare: got {TAG} twice"]),
-    "no Python of both": (["continuous", "v1.9.0", TAG], ["no Python has both releases", "next: tensorcopy compare v1.9.0"]),
     "the first release": (["continuous", "v1.9.0"], ["v1.9.0 has no parent"]),
     "an existing Python": (["run", "-E", "existing:same", RELEASE], ["got -E existing:same", "-E interpreter:same"]),
     "a virtual environment": (["run", "-E", "virtualenv", RELEASE], ["got -E virtualenv; allowed: release:N.N or interpreter:PYTHON"]),

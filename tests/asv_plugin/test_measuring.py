@@ -171,6 +171,8 @@ def test_asv_continuous_compares_two_releases(checkout):
     assert asked("continuous", "v2.15.0", "--factor", "1.02").half == pytest.approx(0.01)
     assert asked("continuous", "v2.15.0", "-a", "rounds=3").launches == 3
     assert versions(asked("continuous", "v1.10.2", "v2.8.0")) == ["1.10.2@3.9", "2.8.0@3.9"]  # on the Python that both have
+    with pytest.raises(TensorcopyError, match=r"no Python has both releases: .*; next: tensorcopy compare v1\.9\.0 v2\.15\.0"):
+        measuring.continuous(*options_of("continuous", "v1.9.0", "v2.15.0"))
 
 
 def test_a_tag_with_the_name_of_a_release_is_told(checkout, caplog):
