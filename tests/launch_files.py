@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, Union
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
@@ -174,23 +175,9 @@ def write_counts(
                 suite, index = places[name]
                 stored = suites.setdefault(suite, described[suite].stored())
                 stored.values[str(index)] = float(values[number])
+        observed = {"methods": dict(methods or {}), "article": dict(article or {})}
         moment = start + timedelta(seconds=number)
-        shared, own = launches.shared_provenance([made.provenance])
-        made_launches.append(
-            Launch(
-                version=launches.VERSION,
-                kind="counts",
-                id=_id(moment, seed + number),
-                started=moment.isoformat(),
-                ended=(moment + EVERY / 2).isoformat(),
-                machine=machine,
-                sides=[_side(made, own[0])],
-                provenance=shared,
-                suites=suites,
-                methods=dict(methods or {}),
-                article=dict(article or {}),
-            )
-        )
+        made_launches.append(_launch([made], machine, moment, seed + number, kind="counts", suites=suites, **observed))
     return _written(folder, made_launches)
 
 
@@ -284,20 +271,15 @@ def _of_times(
     key = repr((sides, by_case, machine, start, seed, reference))
     if key not in _documents:
         described, places = _suites(by_case)
-        shared, own = launches.shared_provenance([each.provenance for each in sides])
-        _documents[key] = Launch(
-            version=launches.VERSION,
-            kind="times",
-            id=_id(start, seed),
-            started=start.isoformat(),
-            ended=(start + EVERY / 2).isoformat(),
-            machine=machine,
-            sides=[_side(each, of_side) for each, of_side in zip(sides, own)],
-            reference=reference,
-            provenance=shared,
-            suites=launch.stored(described, {places[text]: turns for text, turns in by_case.items()}),
-        )
+        suites = launch.stored(described, {places[text]: turns for text, turns in by_case.items()})
+        _documents[key] = _launch(sides, machine, start, seed, kind="times", reference=reference, suites=suites)
     return _documents[key]
+
+
+def _launch(sides: Sequence[Program], machine: str, start: datetime, seed: int, **fields: Any) -> Launch:
+    """Return a launch that has the same name whenever it is made."""
+    made = launch.document(sides, machine, start, EVERY.total_seconds() / 2, **fields)
+    return replace(made, id=f"{start:%Y%m%dT%H%M%S}-{seed % 2**32:08x}")
 
 
 def _written(folder: Path, made: Sequence[Launch]) -> list[Path]:
@@ -308,15 +290,6 @@ def _written(folder: Path, made: Sequence[Launch]) -> list[Path]:
     except TensorcopyError:
         of_history, _ = histories.folder_of(folder, conditions, machine)
     return [launches.write(of_history, each) for each in made]
-
-
-def _side(program: Program, provenance: Mapping[str, Any]) -> launches.Side:
-    sha, environment, revision = program.place
-    return launches.Side(sha=sha, environment=environment, revision=revision, provenance=dict(provenance))
-
-
-def _id(start: datetime, seed: int) -> str:
-    return f"{start:%Y%m%dT%H%M%S}-{seed % 2**32:08x}"
 
 
 def _suites(
