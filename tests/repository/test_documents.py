@@ -17,7 +17,7 @@ import tensorcopy
 from docs.tools import picture, readme, verify
 from tensorcopy import campaign, cli
 from tensorcopy.ci import pull_request
-from tensorcopy.cli import main, measure
+from tensorcopy.cli import measure
 from tensorcopy.copying.inside import loop
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.judge import case_history, methods, paired
@@ -102,12 +102,6 @@ def dead_links(name: str, text: str) -> list[str]:
 def test_every_link_leads_to_a_file_or_a_heading():
     """Of every document as GitHub shows it, also of those that are no page of the site."""
     assert {name: dead for name, text in TEXTS.items() if (dead := dead_links(name, text))} == {}
-
-
-def test_a_dead_link_is_noticed():
-    """To a file, to a heading of another document and to one of its own."""
-    text = "# A\n\n[a](gone.md) [b](guide.md#gone) [c](#gone) ![d](gone.png) [e](#a) [f](../LICENSE) `[g](gone.md)`"
-    assert dead_links("docs/a.md", text) == ["gone.md", "guide.md#gone", "#gone", "gone.png", "#a"]
 
 
 def test_no_table_is_cut():
@@ -196,30 +190,18 @@ def test_every_drawing_is_shown():
     assert shown == {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.svg")}
 
 
-def test_what_needs_the_wheel_alone_answers_without_results(tmp_path, monkeypatch, capsys):
-    """In an empty folder `advise` answers from the shipped results."""
-    monkeypatch.chdir(tmp_path)
-    assert main(["advise", "--shipped"]) == 0
-    assert "from the shipped results, not measured here" in capsys.readouterr().out
-
-
-def imports_of_asv() -> set[tuple[str, str]]:
-    """Return each name that this program imports from asv or asv_runner, with its module."""
-    found = set()
-    for path in (path for folder in ("tensorcopy", "benchmarks", "docs/tools") for path in (ROOT / folder).rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)) if "import asv" in text or "from asv" in text else ():
-            if isinstance(node, ast.ImportFrom) and node.module and re.match(r"asv(_runner)?(\.|$)", node.module):
-                found |= {(node.module, alias.name) for alias in node.names}
-            assert not isinstance(node, ast.Import) or not any(alias.name.startswith("asv") for alias in node.names), path
-    return found
-
-
 def test_what_is_used_of_asv_is_listed_and_there():
     """The list of docs/architecture.md: whoever tries another asv sees here which name has left."""
+    imported = set[tuple[str, str]]()
+    for path in (path for folder in ("tensorcopy", "benchmarks", "docs/tools") for path in (ROOT / folder).rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if re.search("(from|import) asv", text) else ():
+            if isinstance(node, ast.ImportFrom) and node.module and re.match(r"asv(_runner)?(\.|$)", node.module):
+                imported |= {(node.module, alias.name) for alias in node.names}
+            assert not isinstance(node, ast.Import) or not any(alias.name.startswith("asv") for alias in node.names), path
     block = text_of("docs/architecture.md").partition("## What is used of asv")[2].split("```")[1]
     listed = {(module, name) for module, *names in map(str.split, block.strip().splitlines()) for name in names}
-    assert listed == imports_of_asv()
+    assert listed == imported
     for module, name in listed:
         assert hasattr(importlib.import_module(module), name), (module, name)
 

@@ -98,10 +98,18 @@ def test_no_module_imports_itself_through_others():
     TopologicalSorter({module: imported_modules(path) - {module} for module, path in MODULES.items()}).prepare()
 
 
-def test_the_engine_does_not_know_what_it_measures():
-    """Only the command line imports copying/, which imports the engine; pages and probes are named by the campaign."""
-    importing = {folder_of(module) for module, path in MODULES.items() if "copying" in map(folder_of, imported_modules(path))}
-    assert importing - {"copying"} == {"cli"}
+@pytest.mark.parametrize(
+    ("imported", "allowed"),
+    [
+        ("torch", {"worker", "copying"}),
+        ("asv", {"asv_plugin"}),
+        ("asv_runner", {"worker"}),  # which finds suites with it
+        ("tensorcopy.copying", {"copying", "cli"}),  # the engine does not know what it measures; pages and probes are named by the campaign
+    ],
+)
+def test_few_folders_import_what_is_foreign_to_the_others(imported, allowed):
+    own = re.compile(rf"{re.escape(imported)}(\.|$)")
+    assert {folder_of(module) for module, path in MODULES.items() if any(map(own.match, named_in(path)))} == allowed
 
 
 def test_one_module_of_the_site_imports_results_and_judge():
@@ -130,19 +138,6 @@ def test_only_what_runs_in_an_environment_names_modules_that_need_torch():
     assert {module for module, path in MODULES.items() if not module.startswith(IN_ENVIRONMENTS) and named_in(path) & needing} == set()
 
 
-@pytest.mark.parametrize(
-    ("package", "allowed"),
-    [
-        ("torch", {"worker", "copying"}),
-        ("asv", {"asv_plugin"}),
-        ("asv_runner", {"asv_plugin", "worker"}),  # which finds suites with it
-    ],
-)
-def test_one_folder_imports_each_foreign_package(package, allowed):
-    importing = {folder_of(module) for module, path in MODULES.items() if package in {name.split(".")[0] for name in named_in(path)}}
-    assert importing <= allowed
-
-
 def test_what_runs_in_an_environment_imports_nothing_else():
     """Of this package, errors and files beside what runs there; of others, what every environment has."""
     own = {"tensorcopy", "tensorcopy.copying", "tensorcopy.errors", "tensorcopy.files"}
@@ -153,12 +148,3 @@ def test_what_runs_in_an_environment_imports_nothing_else():
         others = {name.partition(".")[0] for name in named_in(path)} - sys.stdlib_module_names
         importing[path.name] = (of_package - own) | (others - {"tensorcopy", "cases", "torch", "numpy", "asv_runner", "pynvml", "tomli"})
     assert {name: names for name, names in importing.items() if names} == {}
-
-
-def test_texts_name_modules_that_exist():
-    """Docstrings and comments name a module by its folder, such as `judge.paired`, or a folder of modules."""
-    folders = (*FOLDERS, "inside", "analysis")
-    named = re.compile(rf"`((?:{'|'.join(folders)})\.(?!toml)[a-z_]+)\b")
-    places = {".".join(path.with_suffix("").parts[-2:]) for path in MODULES.values()} | {"copying.inside", "copying.pages"}
-    texts = {path.name: path.read_text(encoding="utf-8") for path in MODULES.values()}
-    assert {(file, name) for file, text in texts.items() for name in named.findall(text) if name not in places} == set()
