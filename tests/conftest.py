@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -397,13 +397,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory, *versions: str) -> list[
             if not environments.is_complete(paths[-1]):
                 environments.install(folder, release, python, "cuda", shipped())
     return paths
-
-
-def link_environments(folder: Path, environments: Iterable[Path]) -> None:
-    """Link environments into a copy of this checkout, or into a project."""
-    (folder / ".asv" / "env").mkdir(parents=True, exist_ok=True)
-    for path in environments:
-        (folder / ".asv" / "env" / path.name).symlink_to(path)
 
 
 @pytest.fixture(scope="session")

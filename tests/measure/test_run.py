@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -75,11 +74,11 @@ class Machine:
         self.taken: list[tuple[list[str], list[str]]] = []  # by launch the releases and Pythons of its sides, and its cases
         self.counted: list[str] = []  # the release of each launch of counts
         self.cores: list[int | None] = []  # to which launches are pinned
-        self.brings = ""  # whatever a launch is asked for, "" for that
         self.fails: dict[str, TensorcopyError] = {}  # by release, when its environment is opened
         self.broken: dict[str, str] = {}
         self.cannot_start = ""
         self.failing: Collection[str] = ()  # cases
+        self.lacking: Collection[str] = ()  # cases that the first side of a launch has not
         self.accelerators: dict[str, str] = {}
         self.unsupported: dict[str, str] = {}
         self.cpu = cpu_model()
@@ -129,10 +128,7 @@ class Machine:
         for each, program in zip(names, programs):
             if each == self.cannot_start:
                 raise SideFailed(program, "no libtorch")
-        wanted = cases
-        if self.brings:
-            wanted = [text for suite in self.suites.values() for text in suite.names if self.brings in text]
-        suites = launch.selected(self.suites, wanted, timed=True)
+        suites = launch.selected(self.suites, cases, timed=True)
         self.now += 60
         self.cores.append(core)
         number = len(self.taken)
@@ -161,7 +157,8 @@ class Machine:
         if case in self.failing:
             return [Turns(failed="RuntimeError: no kernel") for _ in names]
         noise = self.noise.get(case, 0)
-        return [Turns([self.seconds(each, number) * exp(self.chance.gauss(0, noise))] * 3, 100) for each in names]
+        every = [Turns([self.seconds(each, number) * exp(self.chance.gauss(0, noise))] * 3, 100) for each in names]
+        return [Turns(), *every[1:]] if case in self.lacking else every
 
     @property
     def sides(self) -> list[list[str]]:
@@ -545,9 +542,9 @@ def test_a_launch_without_another_side_says_so(machine, capsys):
 
 def test_what_no_launch_can_give_is_not_tried_for_ever_and_is_named(machine, capsys):
     """A case that vanishes from its launches, as of a parameter that is drawn at random."""
-    machine.brings = "'clone'"
+    machine.lacking = [IN_DOUBT]
     assert measure("2.15.0", "--launches", "1") == 2
-    assert len(machine.taken) == 2  # the other case is there after the first
+    assert len(machine.taken) == 2
     in_vain = "a launch brought torch 2.15.0 on Python 3.11 beside torch 2.8.0 no nearer to what it lacks"
     expected = f"{in_vain}: got nothing of {IN_DOUBT}; allowed: the same cases in each launch; next: give parameters fixed texts"
     assert expected in capsys.readouterr().err
@@ -594,7 +591,7 @@ def test_launches_run_at_the_same_time_on_cores_of_their_own(machine, four_cores
 
 
 def test_what_launches_at_the_same_time_cannot_give_is_named_once(machine, four_cores, capsys):
-    machine.brings = "'clone'"
+    machine.lacking = [IN_DOUBT]
     assert measure("2.15.0", "--launches", "2") == 2
     assert len(machine.taken) == 4
     assert capsys.readouterr().err.count("no nearer to what it lacks") == 1
@@ -668,45 +665,36 @@ def test_the_dashboard_names_a_launch_that_cannot_be_read(machine, dashboard, ca
     assert capsys.readouterr().err.count(f"the file results/box/{path.name} cannot be read") == 1
 
 
-@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 2)])
-@pytest.mark.parametrize("free", [1, 1000])
-def test_many_environments_are_installed_only_where_there_is_room_and_the_user_agrees(machine, monkeypatch, capsys, free, answer, code):
+@pytest.mark.parametrize(
+    ("arguments", "free", "answer", "code", "said"),
+    [
+        ("2.15.0", 1, "", 0, "2 environments are to be installed: about 14 GB, and 1 GB are free"),
+        ("2.14.1..2.15.0", 1, "", 2, "the disk is too small: got 3 environments are to be installed: about 21 GB, and 1 GB are free"),
+        ("2.14.1..2.15.0", 1000, "y", 0, "3 environments are to be installed: about 21 GB, and 1000 GB are free"),
+        ("2.14.1..2.15.0", 1000, "n", 2, "nothing was installed: got 'n'"),
+        ("2.14.1..2.15.0 --yes", 1000, "", 0, "3 environments are to be installed"),
+    ],
+    ids=["two", "no room", "yes", "no", "without a question"],
+)
+def test_many_environments_are_installed_only_where_there_is_room_and_the_user_agrees(
+    machine, monkeypatch, capsys, arguments, free, answer, code, said
+):
     """Two, to compare them, without a question; --yes answers it."""
-    asked: list[str] = []
+    asked, terminal = list[str](), SimpleNamespace(isatty=lambda: True)
     monkeypatch.setattr(environments, "gigabytes", lambda *_: 7)
     monkeypatch.setattr(run.shutil, "disk_usage", lambda _: SimpleNamespace(free=free * 1e9))
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(run.sys, "stdout", SimpleNamespace(isatty=lambda: True, write=sys.stdout.write, flush=sys.stdout.flush))
+    monkeypatch.setattr(run, "sys", SimpleNamespace(stdin=terminal, stdout=terminal))
     monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or answer)
-    request = Request((*sides.choose(["2.13.0..2.15.0"], shipped(), ["3.11"])[0],), asks=True)
-    said: list[str] = []
-
-    def confirm() -> int:
-        try:
-            run.confirm_installing(request, shipped(), configuration.paths(), said.append)
-        except TensorcopyError as error:
-            said.append(error.what)
-            return 2
-        return 0
-
-    assert confirm() == (2 if free == 1 else code)
-    refused = {(1, 2): ["the disk is too small"], (1000, 2): ["nothing was installed"]}
-    expected = [f"3 environments are to be installed: about 21 GB, and {free} GB are free"]
-    assert said == expected + refused.get((free, 2 if free == 1 else code), [])
-    assert len(asked) == (free > 1)
-    request = replace(request, asks=False)
-    assert confirm() == (2 if free == 1 else 0)
-    request = replace(request, sides=request.sides[:2], asks=True)
-    assert confirm() == 0
+    assert measure(*arguments.split(), "--launches", "1") == code
+    assert said in "".join(capsys.readouterr())
+    assert len(asked) == bool(answer)
 
 
 # interpreters, devices and commits
 
 
-def test_a_range_may_name_its_python(every_python):
-    """Otherwise the configuration's first suitable Python is used. A release that is named twice is measured once."""
-    with pytest.raises(TensorcopyError, match=r"unknown Python: got '2\.0\.1@x'"):
-        sides.choose(["2.0.1@x"], shipped(), ())
+def test_a_release_is_measured_on_the_first_python_that_has_it(every_python):
+    """Of the configuration's; one that is named twice is measured once, and one that none has is skipped."""
     chosen, skipped = sides.choose(["1.12.1..2.0.1", "2.0.1@3.9", "2.0.1"], shipped(), ("3.11", "3.9"))
     assert [f"{each.release.version}@{each.python}" for each in chosen] == ["1.12.1@3.9", "1.13.1@3.11", "2.0.1@3.11", "2.0.1@3.9"]
     assert skipped == []
@@ -770,7 +758,10 @@ def test_a_required_gpu_selects_the_releases_before_they_are_installed(machine, 
 
 
 def test_two_commits_are_measured_with_a_torch_that_both_know(machine, tmp_path):
-    """Not the newest of either: a commit's own table says what it supports. Where base cannot import head's suites, it runs its own."""
+    """Not the newest of either: a commit's own table says what it supports.
+
+    Where base cannot import head's suites, it runs its own; no launch can give it a case that it lacks.
+    """
     table, commits, rows = tmp_path / sides.TABLE, list[str](), release_table.load()[-5:]
     table.parent.mkdir()
     run_git(tmp_path, "init", "-q")
@@ -796,28 +787,17 @@ def test_two_commits_are_measured_with_a_torch_that_both_know(machine, tmp_path)
         return replace(opened(side, *arguments), broken={"new": "ImportError: no new"} if of_head else {})
 
     machine.opened = broken_with_head
+    machine.lacking = [IN_DOUBT]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sides, "opened", broken_with_head)
         request = Request(tuple(chosen), launches=4, most=4, together=True, folder=run.revisions_folder(paths))
         outcome = run.run(request, shipped(), paths)
-        assert "base runs its own suites: new: ImportError: no new" in outcome.notes
+        assert ("base runs its own suites: new: ImportError: no new" in outcome.notes, outcome.problems) == (True, ())
         comparison = run.compared(request, outcome, shipped(), 0.02)
     assert [each.revision for each in comparison.sides] == commits[::-1]
     assert {case.name: change.launches for case, change in comparison.changes.items() if change.timed} == {
         "copies.BySize clone numel=16": (4, 4),
-        "copies.BySize tensor numel=16": (4, 4),
+        "copies.BySize tensor numel=16": (0, 0),
     }
     assert len(machine.taken) == 4
     assert not Path("results").exists()
-
-
-def test_a_revision_that_lacks_a_case_has_the_launches_of_the_other(machine, tmp_path):
-    """No launch can give it one; a release that lacks a case has no launch of it."""
-    from tensorcopy.measure import plan
-
-    rows, suites = release_table.load()[-2:], launch.selected(SUITES, [CLEAR, IN_DOUBT], timed=True)
-    by_case = {(BY_SIZE, 0): [Turns([1e-6], 1), Turns([1e-6], 1)], (BY_SIZE, 1): [Turns([1e-6], 1), Turns()]}
-    for shas, revisions, expected in (((rows[0].sha,) * 2, "12", 2), ((rows[0].sha, rows[1].sha), ("", ""), 1)):
-        programs = [Program((sha, "py3.11-cuda", of), Path(), Path(), provenance=PROVENANCE) for sha, of in zip(shas, revisions)]
-        taken = launch.document(programs, "box", BEGIN, 1, kind="times", suites=launch.stored(suites, by_case))
-        assert sum(place == programs[1].place for place, _ in plan.told(taken, suites, {})) == expected

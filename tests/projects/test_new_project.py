@@ -23,11 +23,8 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import sides
 from tensorcopy.projects import installation, new_project
 from tensorcopy.releases import release_table, uv
-from tensorcopy.results import reader, suite_specs
-from tensorcopy.results.cases import cases_of, counted_case
-from tensorcopy.site.facts import told
+from tensorcopy.results import reader
 from tests.conftest import NEW, ROOT, at_home, lab_campaign, require_pythons
-from tests.launch_files import spec_of
 from tests.repositories import AUTHOR, sha
 from tests.repositories import run as git
 from tests.site.reading import faults, files_in
@@ -243,8 +240,6 @@ def test_workflows_are_written_at_the_top_of_the_repository(folder, capsys):
         assert yaml.safe_load(path.read_text())["defaults"]["run"]["working-directory"] == "bench"
     caches = {path.stem: path.read_text().count("cache-local-path: ${{ runner.temp }}") for path in workflows.iterdir()}
     assert {name for name, number in caches.items() if number} == {"pull-request-gpu"}  # where a fork's code may run
-    assert main(["ci", "runners"]) == 0
-    assert json.loads(capsys.readouterr().out)["include"][0]["machine"] == "github-hosted"
     runners = folder / ".github" / "runners.toml"
     runners.write_text('[[runner]]\nmachine = "lab"\nlabels = ["self-hosted", "cuda", "history"]\ndevice = "cuda"\n')
     assert main(["ci", "runners"]) == 0
@@ -391,17 +386,6 @@ def test_a_suite_with_mem_benchmarks_gets_pympler(folder):
     assert declared.requirements() == ["einops==0.8"]
     (written / "memory.py").write_text("class Lists:\n    def mem_list(self):\n        return []\n")
     assert declared.requirements() == ["pympler", "einops==0.8"]
-
-
-def test_parameters_of_a_third_party_suite_keep_their_meaning():
-    """A numel may be a dtype, and a module `memory` may time: neither damages a file of results. Pages tell all of them apart."""
-    samples = cases_of(spec_of("memory.Odd.time_nothing"), ("method", "numel"), (("'a'",), ("torch.float32", "None")))
-    assert [case.parameters for case in samples] == [(("method_", "a"), ("numel_", value)) for value in ("torch.float32", "None")]
-    assert {case.spec.unit for case in samples} == {suite_specs.SECONDS}
-    assert {counted_case(case) for case in samples} == {None}
-    names, params = ("method", "dtype", "requires_grad"), (("'ffill'", "'bfill'"), ("int",), ("True", "None"))
-    shown = [told(case) for case in cases_of(spec_of("theirs.time_fill"), names, params)]
-    assert shown == [f"method_={each}, int, requires_grad_={grad}" for each in ("ffill", "bfill") for grad in ("True", "None")]
 
 
 def test_the_settings_are_those_before_torch_adds_its_own(monkeypatch):

@@ -9,7 +9,7 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.measure.sides import REFERENCE
 from tensorcopy.releases import environments, release_table
 from tensorcopy.results import launches, reader
-from tests.conftest import copied, installed, link_environments
+from tests.conftest import copied, installed
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +37,9 @@ def result_of(checkout, release, python, machine):
 def checkout(tmp_path_factory):
     """A copy of this checkout, in which the reference and the newest release are installed."""
     made = copied(tmp_path_factory)
-    link_environments(made.root, installed(tmp_path_factory, REFERENCE, NEWEST.version))
+    (made.root / ".asv" / "env").mkdir(parents=True)
+    for path in installed(tmp_path_factory, REFERENCE, NEWEST.version):
+        (made.root / ".asv" / "env" / path.name).symlink_to(path)
     return made
 
 
