@@ -56,13 +56,6 @@ def jobs(paths):
             yield f"{path.stem} {name}", job, workflow[True]  # YAML reads "on" as true
 
 
-def program(name: str) -> str:
-    """Return the path of a program in the tests' environment."""
-    path = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
-    assert path, f"{name} is not installed: uv sync"
-    return path
-
-
 def passes(*command: object, cwd: Path = ROOT) -> None:
     """Run a program, which must find nothing wrong."""
     done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True, check=False)
@@ -102,7 +95,7 @@ def test_actionlint_finds_nothing(workflows):
 def test_zizmor_finds_nothing(workflows):
     """It checks rights, pins and untrusted text, without a network; as an auditor, who ignores nothing but information."""
     strict = ["--persona", "auditor", "--min-severity", "low"]
-    passes(program("zizmor"), "--offline", "--no-progress", "--format", "plain", *strict, *workflows)
+    passes(Path(sys.executable).with_name("zizmor"), "--offline", "--no-progress", "--format", "plain", *strict, *workflows)
 
 
 def test_a_step_is_one_command(workflows):
@@ -163,11 +156,6 @@ LOCKED = ROOT / ".github" / "requirements.txt"
 BUILD_LOCKED = ROOT / ".github" / "build-requirements.txt"
 
 
-def locked(path: Path = LOCKED) -> dict[str, str]:
-    """Return the locked version of each package."""
-    return dict(re.findall(r"^([\w.-]+)==([\w.]+)", path.read_text(encoding="utf-8"), re.MULTILINE))
-
-
 def test_what_writes_runs_no_code_that_another_could_change(workflows):
     """It installs packages by hashes, without building any, and neither measures nor imports a suite; a comment and a row need no code.
 
@@ -214,7 +202,8 @@ def test_the_package_is_built_with_the_locked_build_system():
     """By the command that docs/ci.md shows, so that another person gets the same files."""
     project = files.read_toml(ROOT / "pyproject.toml")
     assert project["dependency-groups"]["build"] == project["build-system"]["requires"]
-    assert set(locked(BUILD_LOCKED)) >= set(project["build-system"]["requires"])
+    pinned = re.findall(r"^([\w.-]+)==", BUILD_LOCKED.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {*pinned} >= {*project["build-system"]["requires"]}
     (build,) = (run for run in runs(RELEASE) if run.startswith("uv build"))
     assert f"--build-constraints {BUILD_LOCKED.relative_to(ROOT)} --require-hashes" in build
     assert f"{build}\n" in (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
@@ -222,7 +211,7 @@ def test_the_package_is_built_with_the_locked_build_system():
 
 def test_no_release_is_built_while_nobody_owns_its_addresses(tmp_path):
     """The first step fails while a file of the package has the placeholder, and passes when docs/ci.md is followed."""
-    step = yaml.safe_load(RELEASE.read_text(encoding="utf-8"))["jobs"]["build"]["steps"][1]["run"]
+    step = OURS["release build"]["steps"][1]["run"]
     (command,) = re.findall(r"`(sed -i .*?)`", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8"))
     for name in shlex.split(command)[3:]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -324,17 +313,17 @@ else:
 def test_the_comment_of_each_device_is_written_alike(workflows):
     """So that what one of them does is tested below."""
     written = {name: str(job).replace("cuda", "cpu") for name, job, _ in jobs(workflows) if name.endswith(" comment")}
-    assert written == dict.fromkeys(("pull-request comment", "pull-request-gpu comment"), str(comment_job("pull-request")))
+    assert len(written) == 2
+    assert {*written.values()} == {str(OURS["pull-request comment"])}
 
 
-def comment_job(workflow):
-    return yaml.safe_load((ROOT / ".github" / "workflows" / f"{workflow}.yml").read_text())["jobs"]["comment"]
+OURS = {name: job for name, job, _ in jobs(WORKFLOWS)}
 
 
 @pytest.mark.skipif(not shutil.which("jq"), reason="jq is not on the PATH: apt install jq")
 def test_each_device_has_one_comment(tmp_path):
     """That of the job before, in place of its earlier one, found by its marker: no person's text, and no other device's, is replaced."""
-    job = comment_job("pull-request-gpu")
+    job = OURS["pull-request-gpu comment"]
     markers = {name: f"<!-- tensorcopy {name} -->\n" for name in ("cpu", "cuda")}
     authors = [("User", markers["cuda"]), ("Bot", "another bot"), ("Bot", markers["cpu"])]
     comments = [{"id": number, "user": {"type": kind}, "body": body} for number, (kind, body) in enumerate(authors)]
