@@ -85,12 +85,13 @@ REFUSED = {  # with parts of the only line
 RUN_ALL = """
 import functools, gc, json, json5, os, sys
 from pathlib import Path
-import scipy.special, tensorcopy.cli.asv, tensorcopy.copying.pages.documents, tensorcopy.copying.shipped
+import scipy.special, tensorcopy.cli.asv, tensorcopy.copying.pages.documents, tensorcopy.copying.shipped, tensorcopy.site.build
 from asv import main
 from asv.commands import common_args
 from tensorcopy.asv_plugin import commands, measuring, publishing, reading
 common_args.get_version, json5.loads = str, functools.lru_cache(json5.loads)
-json5.loads(Path("asv.conf.json").read_text())
+main.commands.make_argparser = commands.make_argparser = functools.cache(commands.make_argparser)
+commands.make_argparser(), json5.loads(Path("asv.conf.json").read_text())
 gc.freeze()
 
 def exit_code():
