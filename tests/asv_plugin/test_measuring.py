@@ -20,12 +20,11 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import run as runs
 from tensorcopy.measure import sides
 from tensorcopy.measure.plan import Request
-from tensorcopy.results import launches
 from tensorcopy.worker import hardware, nvidia
 from tensorcopy.worker.devices import cpu_model
 from tensorcopy.worker.nvidia import Gpu
 from tests import launch_files
-from tests.conftest import ROOT, Checkout, at_home
+from tests.conftest import ROOT
 from tests.repositories import AUTHOR, commit_all
 from tests.repositories import run as git
 
@@ -222,30 +221,3 @@ def test_interpreters_take_turns_with_each_other(checkout, monkeypatch):
     assert asked("continuous", "v2.7.1", "v2.8.0", *words).sides == tuple(both)
     with pytest.raises(TensorcopyError, match=r"no interpreter has this torch: got v2\.9\.1; "):
         measuring.run(*options_of("run", "v2.9.1", *words))
-
-
-@pytest.mark.slow
-def test_two_commits_are_measured_and_compared(checkout, monkeypatch, tmp_path_factory):
-    """In the torch of this Python, by the literal commands: a case that fails ends `asv continuous` with 1, `asv compare` with 0."""
-    (checkout / "benchmarks" / "__init__.py").write_text("")
-    (checkout / "pyproject.toml").write_text('[project]\nname = "own"\n')
-    (checkout / "work.py").write_text("def work(n):\n    return sum(range(1000))\n")
-    (checkout / "tensorcopy.toml").write_text('[project]\nname = "lab"\n[suites]\npath = "benchmarks"\n')
-    (checkout / "benchmarks" / "ones.py").write_text("class Ones:\n    def time_ones(self):\n        sum(range(1000))\n")
-    commit_all(checkout, "base")
-    (checkout / "benchmarks" / "broken.py").write_text("def time_broken():\n    raise ValueError\n")
-    (checkout / "benchmarks" / "ones.py").write_text("class Ones:\n    def time_ones(self):\n        sum(range(2000))\n")
-    commit_all(checkout, "head")
-    home = tmp_path_factory.mktemp("home")
-    (home / ".asv-machine.json").write_text('{"lab": {"machine": "lab"}, "version": 1}')
-    run = Checkout(checkout, at_home(home)).run
-    done = run("asv", "continuous", "HEAD~1", "HEAD", "-E", "interpreter:same", "-a", "rounds=3")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "of 2 cases slower" in done.stdout
-    assert "1 fails" in done.stdout
-    assert "benchmarks/ones.py differs: both commits ran the later one's suites, so that this change is not compared" in done.stdout
-    taken = [launches.read(path) for path in (checkout / ".asv/revisions/results").glob("lab/*.json")]
-    assert [len(each.sides) for each in taken] == [2] * 3
-    compared = run("asv", "compare", "HEAD~1", "HEAD")
-    assert (compared.returncode, "✗ broken.time_broken" in compared.stdout) == (0, True)
-    assert not (checkout / "results").exists()

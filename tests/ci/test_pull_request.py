@@ -153,46 +153,30 @@ def test_notes_of_measuring_are_told(project, measured):
     assert "base 1234abcd runs its own suites: no \\#&#8203;1\n" in summary(project)
 
 
-def test_one_commit_twice_is_refused(project, capsys):
-    assert main(["ci", "pull-request", "--base", "work"]) == 2
-    assert "there is nothing to compare: got " in capsys.readouterr().err
-
-
-@pytest.fixture
-def checkout(measured, tmp_path, monkeypatch) -> Path:
-    """A checkout of tensorcopy, as far as its table and its suites go, with a commit on main."""
-    folder = tmp_path / "checkout"
-    (folder / "tensorcopy").mkdir(parents=True)
-    shutil.copy(ROOT / "tensorcopy/releases.toml", folder / "tensorcopy")
-    shutil.copytree(ROOT / "benchmarks", folder / "benchmarks", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "asv.conf.json", folder)
-    git(tmp_path, "init", "-q", "-b", "main", "checkout")
-    monkeypatch.chdir(folder)
-    commit_all(folder, "base")
-    return folder
-
-
-def test_a_release_that_head_adds_is_compared_with_the_one_before(checkout, measured, capsys):
-    """Under head's code, by the margin of releases; where nothing else differs, alone."""
-    table = checkout / "tensorcopy" / "releases.toml"
-    rows = table.read_text().split("[[release]]")
-    table.write_text("[[release]]".join(rows[:-1]))
-    commit_all(checkout, "without the newest")
-    table.write_text("[[release]]".join(rows))
-    commit_all(checkout, "with it")
+def test_a_release_that_head_adds_is_compared_with_the_one_before(measured, tmp_path, monkeypatch, capsys):
+    """In a checkout of tensorcopy: under head's code, by the margin of releases; where nothing else differs, alone."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "benchmarks", "benchmarks", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "asv.conf.json", tmp_path)
+    git(tmp_path, "init", "-q", "-b", "main", ".")
+    rows, table = (ROOT / sides.TABLE).read_text().split("[[release]]"), tmp_path / sides.TABLE
+    table.parent.mkdir()
+    for added in (rows[:-1], rows):  # without the newest, and with it
+        table.write_text("[[release]]".join(added))
+        commit_all(tmp_path, "a table")
     measured.times = {"copies.BySize.time_copy tensor 16": (1.0, 1.0)}
     assert main(["ci", "pull-request", "--base", "HEAD~1"]) == 0
     (request,) = measured.requests
     newest = sides.release_table.load()[-2:]
     assert [side.release.version for side in request.sides] == [release.version for release in newest]
-    assert {side.revision.commit for side in request.sides} == {sha(checkout)}
+    assert {side.revision.commit for side in request.sides} == {sha(tmp_path)}
     assert request.half == pytest.approx(0.015)
     assert re.search(rf"### torch {newest[1].version} against (torch )?{newest[0].version} on Box 9000", capsys.readouterr().out)
 
 
 @pytest.mark.slow
 def test_two_commits_are_measured(project, monkeypatch, tmp_path_factory):
-    """By the literal step of the workflow, in the torch of this Python; a benchmark of head fails."""
+    """By the step of the workflow, in the torch of this Python; a benchmark of head fails. `asv compare` reads the same launches."""
     monkeypatch.undo()
     suite = "def time_sum():\n    sum(range(2000))\n\n\ndef time_other():\n    sum(range(1000))\n"
     (project / "benchmarks" / "ones.py").write_text(suite)
@@ -201,11 +185,16 @@ def test_two_commits_are_measured(project, monkeypatch, tmp_path_factory):
     commit_all(project, "head")
     output = tmp_path_factory.mktemp("github")
     environment = {**at_home(output), "GITHUB_OUTPUT": str(output / "output"), "GITHUB_STEP_SUMMARY": str(output / "summary")}
-    step = ["ci", "pull-request", "--base", "HEAD~1", "--head", "HEAD", "--for", "15m", "--interpreter", "same"]
-    done = Checkout(project, environment).run("tensorcopy", *step)
+    step = ["ci", "pull-request", "--base", "HEAD~1", "--head", "HEAD", "--for", "20s", "--interpreter", "same"]
+    checkout = Checkout(project, environment)
+    done = checkout.run("tensorcopy", *step)
     assert done.returncode == 1, done.stdout + done.stderr
     text = (output / "summary").read_text()
     assert "**1 fails**" in text
     assert "| ❌ `ones.time_other` |" in text
     assert "ones.time_sum" in text
+    assert "both commits ran the later one's suites, so that this change is not compared" in text
     assert f"\n{text}" in (output / "output").read_text()
+    compared = checkout.run("asv", "compare", "HEAD~1", "HEAD")
+    assert (compared.returncode, "✗ ones.time_other" in compared.stdout) == (0, True), compared.stdout + compared.stderr
+    assert not (project / "results").exists()

@@ -62,6 +62,7 @@ SUITES = {
         Benchmark(PEAK, spec_of(PEAK), "1", ["method"], [["'clone'"]], "bytes", "track"),
     )
 }
+RATE = Benchmark("theirs.track_rate", spec_of("theirs.track_rate", "GB/s"), "1", ["method"], [["'tensor'"]], "GB/s", "track")
 BEGIN = datetime(2026, 11, 21, 8, tzinfo=timezone.utc)
 DESCRIBED = ("name", "type", "unit", "version", "params", "param_names")  # the others of `turns.DESCRIBED` are none
 
@@ -362,9 +363,7 @@ def test_a_run_that_ends_in_its_second_stage_keeps_the_first_and_goes_on(machine
 def test_two_releases_are_compared_now_until_every_case_is_exact(machine, capsys, difference, noise, budget, expected, verdict):
     """In launches of both and nothing else, of the selected cases; results have none of them."""
     chance, machine.suites[BETWEEN] = Random(4), replace(SUITES[BY_SIZE], name=BETWEEN)
-    machine.suites["theirs.track_rate"] = Benchmark(
-        "theirs.track_rate", spec_of("theirs.track_rate", "GB/s"), "1", ["method"], [["'tensor'"]], "GB/s", "track"
-    )
+    machine.suites[RATE.name] = RATE
     machine.seconds = lambda version, number: 1e-6 * (difference if "2.15" in version else 1.0) * (1 + chance.gauss(0, noise))
     assert main(["compare", "2.14.1", "2.15.0", "--now", "--case", "tensor", "--for", budget]) == 0
     assert machine.taken == [(["2.14.1@3.11", "2.15.0@3.11"], [IN_DOUBT])] * expected
@@ -375,7 +374,7 @@ def test_two_releases_are_compared_now_until_every_case_is_exact(machine, capsys
 
 def test_a_comparison_has_a_launch_of_times_though_its_time_is_over(machine):
     """Its sides, or its counts, took as long; no further launch begins."""
-    machine.suites["theirs.track_rate"] = Benchmark("theirs.track_rate", spec_of("theirs.track_rate", "GB/s"), "1", [], [], "GB/s", "track")
+    machine.suites[RATE.name] = RATE
     assert main(["compare", "2.14.1", "2.15.0", "--now", "--for", "1m"]) == 3
     assert (len(machine.counted), len(machine.taken)) == (1, 1)
 
@@ -451,7 +450,7 @@ def test_counts_are_taken_once_of_each_release(machine, capsys):
 
 def test_a_tracked_value_is_counted_in_up_to_three_launches(machine):
     """As many as tell how much it varies, and no more than are asked for."""
-    machine.suites["theirs.track_rate"] = Benchmark("theirs.track_rate", spec_of("theirs.track_rate", "GB/s"), "1", [], [], "GB/s", "track")
+    machine.suites[RATE.name] = RATE
     for number, counted in ((1, 1), (2, 2), (3, 3), (5, 3)):
         assert measure("2.15.0", "--launches", str(number)) == 0
         assert machine.counted == ["2.15.0"] * counted
@@ -717,26 +716,21 @@ def test_an_interpreter_is_measured_with_its_own_torch(machine, capsys):
     assert "no such interpreter: got no-such-python" in capsys.readouterr().err
 
 
-@pytest.fixture
-def two_interpreters(machine, tmp_path):
-    """Two interpreters with the torch of two releases, of two Pythons; others have that of the second, and of a third release."""
+def test_several_interpreters_are_sides_of_the_same_launches(machine, tmp_path, capsys):
+    """Also of two Pythons; the newest release is the reference, and nothing is installed."""
     for name, version, python in (("a", "2.14.1", "3.12"), ("b", "2.15.0", "3.11"), ("c", "2.15.0", "3.11"), ("d", "2.13.0", "3.11")):
         answer = json.dumps([version, python, release_table.load().find(version).sha, "cuda"])
         (tmp_path / name).write_text(f"#!/bin/sh\necho '{answer}'\n")
         (tmp_path / name).chmod(0o755)
-    return ["--interpreter", "./a", "--interpreter", "./b"]
-
-
-def test_several_interpreters_are_sides_of_the_same_launches(machine, two_interpreters, capsys):
-    """Also of two Pythons; the newest release is the reference, and nothing is installed."""
-    assert measure(*two_interpreters, "--interpreter", "./d", "--launches", "3") == 0
+    two = ["--interpreter", "./a", "--interpreter", "./b"]
+    assert measure(*two, "--interpreter", "./d", "--launches", "3") == 0
     assert machine.sides == [["2.13.0@3.11", "2.14.1@3.12", "2.15.0@3.11"]] * 3
     of_times = [each for folder in Path("results").iterdir() for each in stored(str(folder)) if each.kind == "times"]
     assert {each.sides[each.reference].sha for each in of_times} == {release_table.load().find("2.15.0").sha}
     assert {side.environment for each in of_times for side in each.sides} == {"py3.12-cuda-interpreter", "py3.11-cuda-interpreter"}
-    assert measure(*two_interpreters, "--interpreter", "./c") == 2
+    assert measure(*two, "--interpreter", "./c") == 2
     assert "two interpreters have the same torch: got torch 2.15.0 on Python 3.11 in ./b and ./c" in capsys.readouterr().err
-    assert measure(*two_interpreters, "2.13.0") == 2
+    assert measure(*two, "2.13.0") == 2
     assert "no interpreter has this torch: got 2.13.0; allowed: 2.14.1, 2.15.0" in capsys.readouterr().err
     assert interpreters.torch_of(Path("missing")) == []
 

@@ -209,7 +209,7 @@ def test_two_programs_install_an_environment_once(installed, tmp_path):
     """The other one waits: uv would remove what the first has installed."""
     (path,) = installed
     (path / environments.COMPLETE).unlink()
-    installed.seconds = 0.5
+    installed.seconds = 0.1
     with ThreadPoolExecutor() as programs:
         for _ in range(2):
             programs.submit(environments.install, tmp_path, NEW, "3.11", "cuda", shipped())
