@@ -56,22 +56,14 @@ def folder_of(module: str) -> str:
     return parts[1] if len(parts) > 1 and parts[1] in FOLDERS else ""
 
 
-def floor_of(module: str) -> str:
-    return [*module.split("."), ""][1]
-
-
-def in_order() -> list[str]:
-    """Return the folders, and the modules beside them, in the order of the table in docs/architecture.md."""
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    named = [re.findall(r"`(\w+)(?:/|\.py)`", row) for row in re.findall(r"^\| (`[^|]*)\|", text, re.MULTILINE)]
-    return [floor for row in named for floor in row if floor in FLOORS]
-
-
 def test_the_architecture_page_lists_the_folders_in_the_order_of_their_imports():
     """A folder, or a module beside them, imports only what stands before it; each has a place."""
-    order = in_order()
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = [re.findall(r"`(\w+)(?:/|\.py)`", row) for row in re.findall(r"^\| (`[^|]*)\|", text, re.MULTILINE)]
+    order = [floor for row in rows for floor in row if floor in FLOORS]
     assert sorted(order) == FLOORS
-    places = {module: order.index(floor_of(module)) for module in MODULES if floor_of(module) in order}
+    floors = {module: [*module.split("."), ""][1] for module in MODULES}
+    places = {module: order.index(floor) for module, floor in floors.items() if floor in order}
     assert {
         (module, name) for module in places for name in imported_modules(MODULES[module]) if places.get(name, -1) > places[module]
     } == set()

@@ -531,11 +531,7 @@ def fixed(monkeypatch):
         ((A, B, "--case", "track_loss", "--fail-on", "slower"), 0),  # a value is neither slower nor faster
         ((A, B, "--case", "track_varies"), 0),  # undecided, and compared
         ((A, B, "--case", "track_once"), 3),  # of one launch: nothing was compared
-        ((A, B, "--case", "empty_like_copy numel=1048576"), 3),  # failed before
         ((A, B, "--device", "cuda", "--case", "new_tensor", "--fail-on", "slower"), 0),
-        (("2.11.0", B, "--case", "numel=16$"), 3),  # they never met
-        ((A, B, "--case", "no such case"), 3),
-        ((A, "9.9.9"), 2),
         ((A, "2.12.1"), 2),  # which was not measured
         ((f"{A}@mars", B), 2),
         ((f"nowhere:{A}", B), 2),
@@ -550,7 +546,7 @@ def test_the_exit_code_of_compare(fixed, capsys, words, code):
 
 def test_releases_that_never_met_need_no_more_launches(fixed, capsys):
     """The line has the reason, which more launches of either alone do not mend."""
-    main(["compare", "2.11.0", B, "--case", "copies.BySize tensor numel=16$"])
+    assert main(["compare", "2.11.0", B, "--case", "copies.BySize tensor numel=16$"]) == 3
     reason = "never measured beside each other, not even by way of another release"
     assert capsys.readouterr().err == f"tensorcopy: nothing was compared: {reason}\n"
 
