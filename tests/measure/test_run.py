@@ -9,7 +9,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from math import exp
@@ -110,49 +110,29 @@ class Machine:
         """Let the suite by size differ in these fields from now on."""
         self.suites[BY_SIZE] = replace(self.suites[BY_SIZE], **fields)
 
-    def take(
-        self,
-        programs: Sequence[Program],
-        name: str,
-        cases: Collection[str],
-        *,
-        kind: str,
-        core: int | None,
-        report_progress: Any,
-        **fields: Any,
-    ) -> tuple[Launch, list[str]]:
+    def take(self, programs: Sequence[Program], name: str, cases: Collection[str], *, kind: str, core: Any, **fields: Any) -> Any:
+        report_progress, number = fields.pop("report_progress"), len(self.taken)
+        names = [f"{each.provenance['torch'].partition('+')[0]}@{each.place[1][2:].partition('-')[0]}" for each in programs]
         if kind == "counts":
             assert core is None  # alone, wherever there is room
-            return self.count(programs, name, cases, fields), []
-        self.before_a_launch(core, report_progress)
-        names = [self.name_of(program) for program in programs]
-        for each, program in zip(names, programs):
-            if each == self.cannot_start:
-                raise SideFailed(program, "no libtorch")
-        suites = launch.selected(self.suites, cases, timed=True)
+            self.counted.append(names[0].partition("@")[0])
+        else:
+            self.before_a_launch(core, report_progress)
+            if self.cannot_start in names:
+                raise SideFailed(programs[names.index(self.cannot_start)], "no libtorch")
+            self.cores.append(core)
         self.now += 60
-        self.cores.append(core)
-        number = len(self.taken)
-        self.taken.append((names, sorted(text for suite in suites.values() for text in suite.selected)))
-        by_case = {
-            (suite.name, index): self.turns(names, number, text) for suite in suites.values() for text, index in suite.selected.items()
-        }
-        of = launch.stored(suites, by_case)
-        return launch.document(programs, name, BEGIN + timedelta(minutes=number), 1, kind=kind, suites=of, **fields), []
-
-    def count(self, programs: Sequence[Program], name: str, cases: Collection[str], fields: Mapping[str, Any]) -> Launch:
-        self.counted.append(self.name_of(programs[0]).partition("@")[0])
-        self.now += 60
-        suites = launch.selected(self.suites, cases, timed=False)
-        stored = {suite.name: suite.stored() for suite in suites.values()}
-        for each, suite in stored.items():
-            suite.values.update({str(index): 4096.0 for index in suites[each].selected.values()})
-        began = BEGIN + timedelta(minutes=len(self.counted))
-        return launch.document(programs, name, began, 1, kind="counts", suites=stored, **fields)
-
-    @staticmethod
-    def name_of(program: Program) -> str:
-        return f"{program.provenance['torch'].partition('+')[0]}@{program.place[1][2:].partition('-')[0]}"
+        selected = launch.selected(self.suites, cases, timed=kind == "times")
+        by_suite = {(each.name, index): text for each in selected.values() for text, index in each.selected.items()}
+        if kind == "times":
+            self.taken.append((names, sorted(by_suite.values())))
+            suites = launch.stored(selected, {place: self.turns(names, number, text) for place, text in by_suite.items()})
+        else:
+            suites = {each.name: each.stored() for each in selected.values()}
+            for of, index in by_suite:
+                suites[of].values[str(index)] = 4096.0
+        began = BEGIN + timedelta(minutes=number + len(self.counted))
+        return launch.document(programs, name, began, 1, kind=kind, suites=suites, **fields), []
 
     def turns(self, names: list[str], number: int, case: str) -> list[Turns]:
         if case in self.failing:
