@@ -1,7 +1,11 @@
-"""Repositories of git that tests make."""
+"""Repositories of git that tests make, and workflows in them."""
 
 import subprocess
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.org")
 
@@ -24,3 +28,11 @@ def edit(path: Path, before: str, after: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.count(before) == 1, (path, before)
     path.write_text(text.replace(before, after), encoding="utf-8")
+
+
+_load = lru_cache(yaml.load)
+
+
+def workflow(path: Path) -> Any:
+    """Return a workflow of GitHub, in which `on` is True. No test changes it."""
+    return _load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)

@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tensorcopy import __version__, campaign, configuration
 from tensorcopy.cli import main
@@ -27,7 +26,7 @@ from tensorcopy.results import reader
 from tensorcopy.results.cases import cases_of
 from tests.conftest import NEW, ROOT, at_home, lab_campaign, require_pythons
 from tests.launch_files import spec_of
-from tests.repositories import AUTHOR, sha
+from tests.repositories import AUTHOR, sha, workflow
 from tests.repositories import run as git
 from tests.site.reading import faults, files_in
 
@@ -239,7 +238,7 @@ def test_workflows_are_written_at_the_top_of_the_repository(folder, capsys):
     assert {path.stem for path in workflows.iterdir()} == {*new_project.WORKFLOWS}
     assert not (project / ".github").exists()
     for path in workflows.glob("[!p]*.yml"):
-        assert yaml.safe_load(path.read_text())["defaults"]["run"]["working-directory"] == "bench"
+        assert workflow(path)["defaults"]["run"]["working-directory"] == "bench"
     caches = {path.stem: path.read_text().count("cache-local-path: ${{ runner.temp }}") for path in workflows.iterdir()}
     assert {name for name, number in caches.items() if number} == {"pull-request-gpu"}  # where a fork's code may run
     runners = folder / ".github" / "runners.toml"
@@ -255,12 +254,12 @@ def test_a_folder_whose_name_yaml_reads_otherwise_is_quoted(folder, below):
     repository(folder, below)
     assert main(["init", "--github"]) == 0
     for name in new_project.WORKFLOWS:
-        workflow = yaml.safe_load((folder / f".github/workflows/{name}.yml").read_text())
-        assert workflow.get("defaults", {"run": {"working-directory": "."}})["run"]["working-directory"] == below
-        runs = [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
+        written = workflow(folder / f".github/workflows/{name}.yml")
+        assert written.get("defaults", {"run": {"working-directory": "."}})["run"]["working-directory"] == below
+        runs = [step["run"] for job in written["jobs"].values() for step in job["steps"] if "run" in step]
         locks = {match for run in runs for match in re.findall(r"\S*tensorcopy-\S*requirements\.txt", run)}
         assert all((folder / below / lock).resolve().parent == folder / ".github" for lock in locks)
-    paths = yaml.safe_load((folder / ".github/workflows/measure.yml").read_text())[True]["push"]["paths"]
+    paths = workflow(folder / ".github/workflows/measure.yml")[True]["push"]["paths"]
     assert paths == [f"{below}/releases.toml".removeprefix("./")]
 
 
@@ -302,8 +301,8 @@ def test_workflows_are_for_the_repository_s_own_default_branch(folder, commands,
         git(folder, *AUTHOR, *words.split(), *(["-q"] if words.split()[0] in ("init", "commit", "checkout") else []))
     assert main(["init", "--github"]) == 0
     for name in ("measure", "pages"):
-        assert yaml.safe_load((folder / f".github/workflows/{name}.yml").read_text())[True]["push"]["branches"] == [branch]
-    started = yaml.safe_load((folder / ".github/workflows/pull-request.yml").read_text())[True]["workflow_dispatch"]
+        assert workflow(folder / f".github/workflows/{name}.yml")[True]["push"]["branches"] == [branch]
+    started = workflow(folder / ".github/workflows/pull-request.yml")[True]["workflow_dispatch"]
     assert started["inputs"]["base"]["default"] == branch.replace("\\", "")
 
 
@@ -394,19 +393,6 @@ def test_a_parameter_of_another_s_suite_keeps_its_meaning():
     """A numel may be a dtype, and requires_grad None: pages show the values as they are."""
     (case,) = cases_of(spec_of("theirs.time_fill"), ("method", "numel", "requires_grad"), (("'ffill'",), ("torch.float32",), ("None",)))
     assert case.name == "theirs.time_fill method_=ffill numel_=torch.float32 requires_grad_=None"
-
-
-def test_the_settings_are_those_before_torch_adds_its_own(monkeypatch):
-    """Old releases set CUDA_MODULE_LOADING when they look for a GPU: no release may differ by that."""
-    from tensorcopy.worker import devices, provenance
-
-    def look_for_a_gpu() -> list[str]:
-        monkeypatch.setenv("CUDA_MODULE_LOADING", "LAZY")
-        return ["cpu"]
-
-    monkeypatch.delenv("CUDA_MODULE_LOADING", raising=False)
-    monkeypatch.setattr(devices, "available", look_for_a_gpu)
-    assert "CUDA_MODULE_LOADING" not in provenance.collect()["settings"]
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
-import yaml
 from asv.commands import make_argparser
 
 from tensorcopy import cli, files
@@ -21,6 +19,7 @@ from tensorcopy.projects import new_project
 from tensorcopy.projects.installation import Origin
 from tensorcopy.releases import uv
 from tests.conftest import ROOT
+from tests.repositories import workflow
 from tests.repository.test_layers import IN_ENVIRONMENTS, MODULES
 
 UNKNOWN_SOURCE = "https://github.com/-owner-/tensorcopy"  # no account of GitHub can have that name
@@ -45,15 +44,12 @@ def workflows(request, tmp_path_factory) -> list[Path]:
     return sorted((folder.parent / ".github" / "workflows").glob("*.yml"))
 
 
-read = cache(lambda path: yaml.safe_load(path.read_text(encoding="utf-8")))
-
-
 def jobs(paths):
     """Yield the name and the content of every job, and what starts its workflow."""
     for path in paths:
-        workflow = read(path)
-        for name, job in workflow["jobs"].items():
-            yield f"{path.stem} {name}", job, workflow[True]  # YAML reads "on" as true
+        read = workflow(path)
+        for name, job in read["jobs"].items():
+            yield f"{path.stem} {name}", job, read[True]  # YAML reads "on" as true
 
 
 def passes(*command: object, cwd: Path = ROOT) -> None:
@@ -363,7 +359,7 @@ def test_ci_is_started_for_the_pull_request_of_a_workflow(workflows):
                 assert all(branch == proposed["with"]["branch"] for _, branch in started[name])
     assert started["releases propose"] == [("pull-request.yml", "new-release")]
     assert started["measure collect"] in ([("ci.yml", "new-results")], [])  # a project has no tests of ours
-    of_dispatch = {path.name for path in workflows if "workflow_dispatch" in yaml.safe_load(path.read_text())[True]}
+    of_dispatch = {path.name for path in workflows if "workflow_dispatch" in workflow(path)[True]}
     assert {workflow for each in started.values() for workflow, _ in each} <= of_dispatch
 
 

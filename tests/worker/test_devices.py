@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.worker import devices, nvidia
+from tensorcopy.worker import devices, nvidia, provenance
 from tensorcopy.worker.devices import Usability, has_kernels
 from tensorcopy.worker.nvidia import Gpu
 
@@ -112,3 +112,15 @@ def test_a_device_fails_where_torch_raises_unless_nothing_is_there(first_use, de
             devices.require(device)
         assert str(error) in raised.value.got
         assert ("CUDA_VISIBLE_DEVICES" in raised.value.next) is (device == "cuda")
+
+
+def test_the_settings_are_those_before_torch_adds_its_own(monkeypatch):
+    """Old releases set CUDA_MODULE_LOADING when they look for a GPU: no release may differ by that."""
+
+    def look_for_a_gpu() -> list[str]:
+        monkeypatch.setenv("CUDA_MODULE_LOADING", "LAZY")
+        return ["cpu"]
+
+    monkeypatch.delenv("CUDA_MODULE_LOADING", raising=False)
+    monkeypatch.setattr(devices, "available", look_for_a_gpu)
+    assert "CUDA_MODULE_LOADING" not in provenance.collect()["settings"]
