@@ -127,23 +127,12 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 # files that take longest, slow and fast ones: they start first, so that no process is left alone with one of them at the end
 LONGEST = (
     "whole/test_the_whole_way",
+    "whole/test_one_answer",
     "asv_plugin/test_commands",
     "ci/test_pull_request",
     "projects/test_new_project",
     "measure/test_launch",
 )
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not import a file without a test of the marks that are asked for: importing all of them takes each process seconds."""
-    mark = config.option.markexpr
-    if collection_path.suffix != ".py" or not mark:
-        return None
-    text = collection_path.read_text(encoding="utf-8")
-    if mark.isidentifier():
-        return None if f"mark.{mark}" in text else True
-    of_all_tests = re.findall(r"^pytestmark = .*\bmark\.(slow|timed|weekly)\b", text, re.MULTILINE)
-    return True if " or " not in mark and any(f"not {each}" in mark for each in of_all_tests) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -360,12 +360,10 @@ def test_a_comparison_has_a_launch_of_times_though_its_time_is_over(machine):
 
 
 def test_what_is_compared_takes_turns_on_any_python(machine):
-    """Also where no Python has both, as of a release that a pull request adds; releases on two Pythons are not compared."""
+    """Also where no Python has both, as of a release that a pull request adds."""
     chosen, _ = sides.choose(["1.12.1", "2.15.0"], shipped(), ["3.11", "3.9"])
     run.run(Request((*chosen,), launches=1, most=1, together=True), shipped(), configuration.paths())
     assert machine.sides == [["1.12.1@3.9", "2.15.0@3.11"]]
-    assert main(["compare", "1.12.1", "2.15.0", "--now"]) == 2
-    assert len(machine.taken) == 1
 
 
 def test_a_case_that_is_exact_enough_for_a_margin_gets_no_more(machine):
@@ -708,8 +706,6 @@ def test_several_interpreters_are_sides_of_the_same_launches(machine, tmp_path, 
     assert {side.environment for each in of_times for side in each.sides} == {"py3.12-cuda-interpreter", "py3.11-cuda-interpreter"}
     assert measure(*two, "--interpreter", "./c") == 2
     assert "two interpreters have the same torch: got torch 2.15.0 on Python 3.11 in ./b and ./c" in capsys.readouterr().err
-    assert measure(*two, "2.13.0") == 2
-    assert "no interpreter has this torch: got 2.13.0; allowed: 2.14.1, 2.15.0" in capsys.readouterr().err
     assert interpreters.torch_of(Path("missing")) == []
 
 
