@@ -34,7 +34,7 @@ def verify(**provenance):
     ("field", "installed", "next"),
     [
         ("torch", "2.0.1+cu117", "correct the row of 2.0.0"),
-        ("torch_sha", "f" * 40, "correct the row of 2.0.0"),
+        ("torch_sha", NEW.sha[:-1] + "c", "correct the row of 2.0.0"),
         ("build", "cpu", "UV_TORCH_BACKEND"),
         ("numpy", "2.1.0", "remove /place and repeat"),
         ("asv_runner", "0.2.5", "remove /place and repeat"),
