@@ -60,7 +60,7 @@ REFUSED = {  # with parts of the only line
     "no regular expression": (["run", RELEASE, "--bench", "("], ["invalid --bench: got '(': missing )"]),
     "a machine that is a path": (["run", RELEASE, "--machine", "../box"], ["invalid --machine: got '../box'"]),
     "the factor 1": (["compare", BEFORE, TAG, "-f", "1"], ["got --factor 1; allowed: more than 1, and finite"]),
-    "no finite factor": (["continuous", BEFORE, TAG, "-f", "inf"], ["got --factor inf; allowed: more than 1, and finite"]),
+    "no finite factor": (["compare", BEFORE, TAG, "-f", "inf"], ["got --factor inf; allowed: more than 1, and finite"]),
     "0 rounds": (["run", RELEASE, "-a", "rounds=0"], ["got -a rounds=0; allowed: 1 to"]),
     "1001 rounds": (["run", RELEASE, "-a", "rounds=1001"], ["got -a rounds=1001; allowed: 1 to"]),
     "no statistics": (["compare", BEFORE, TAG, "--no-stats"], ["got --use-stats False"]),
