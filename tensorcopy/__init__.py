@@ -17,17 +17,10 @@ API = {  # public names, and the module where each lives
     "CONVERSIONS": "copying.inside.methods",
     "PRIMITIVES": "copying.inside.methods",
     "ALTERNATIVES": "copying.inside.methods",
-    "Method": "copying.inside.methods",
     "observed": "copying.inside.semantics",
-    "Semantics": "copying.inside.semantics",
-    "Outcome": "copying.inside.semantics",
     "check": "copying.inside.conformance",
-    "Checked": "copying.inside.conformance",
     "advise": "copying.advise",
-    "Answer": "copying.recommend",
-    "Table": "copying.recommend",
     "plot": "copying.sweep",
-    "show_progress": "copying.advise",
 }
 
 __all__ = ["__version__", *API]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from contextlib import nullcontext
 from itertools import groupby
+from math import inf
 from operator import itemgetter
 from typing import Any
 
@@ -16,7 +16,6 @@ from tensorcopy.worker.processes import ignore_progress
 
 SIGNS = {True: "✓", False: "✗", None: "?"}  # of a documented behaviour: observed, not observed, none documented
 INTERPRETER = "the Python whose torch is used; default: the one that runs this program"
-EVERYTHING = "print everything as JSON"
 
 
 def add(commands: Any) -> None:
@@ -35,29 +34,25 @@ def add(commands: Any) -> None:
     source = advise.add_mutually_exclusive_group()
     source.add_argument("--shipped", action="store_true", help="answer from the shipped results")
     source.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
-    advise.add_argument("--json", action="store_true", help=EVERYTHING)
 
     text = "check every documented behaviour against the installed torch; exit 1 if one differs"
     check = add_command(commands, "check", text, _check)
     check.add_argument("--device", action="append", default=[], help="cpu, cuda, mps or xpu; default: every available device")
     check.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
-    check.add_argument("--json", action="store_true", help=EVERYTHING)
 
     plot = add_command(commands, "plot", "time every method over size in ten seconds: a table, or a picture with -o", _plot)
     kinds, what = ("copies", "conversions"), "copies to a tensor (default) or conversions to an ndarray"
     plot.add_argument("what", nargs="?", choices=kinds, default="copies", help=what)
     plot.add_argument("-o", "--out", type=path, metavar="FILE", help="draw a picture instead: .svg, .png or .pdf (needs matplotlib)")
     plot.add_argument("--device", default="cpu", help="default: cpu")
-    plot.add_argument("--max", type=numel, default=2**14, metavar="N", help="the largest size, such as 2**20; default: 2**14")
     plot.add_argument("--requires-grad", action="store_true", help="copy a leaf that requires grad")
     plot.add_argument("--relative-to", default="", metavar="METHOD", help="times as multiples of a method's, or of the memcpy baseline's")
     plot.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
-    plot.add_argument("--json", action="store_true", help="print the measured times as JSON")
 
 
 def _advise(options: argparse.Namespace) -> int:
     from tensorcopy.copying.advise import advise, against_recommended, can_measure, origin
-    from tensorcopy.numbers import count, duration, two_digits
+    from tensorcopy.numbers import duration, two_digits
     from tensorcopy.report.table import Report, of_cells
 
     names = ("independent", "keep_graph", "requires_grad", "numel", "device", "dtype", "layout", "interpreter")
@@ -65,38 +60,29 @@ def _advise(options: argparse.Namespace) -> int:
     here = not options.shipped and can_measure(options.interpreter)
     with output.progress_bar(title="measuring") if here else nullcontext(ignore_progress) as report_progress:
         advice = advise(options.to, **asked, shipped=not here, report_progress=report_progress)
-    table, cells = advice.table, advice.column.cells if advice.column else {}
+    table, timed, cells = advice.table, advice.table.timed, advice.column.cells if advice.column else {}
     _print_left_out(table.evidence.left_out)
-    if options.json:
-        _print_json(advice.document())
-    elif not advice.code:
+    if not advice.code:
         output.show(Report(advice.why, [], []))
-    if options.json or not advice.code:
-        return 0 if advice.code else 1
-    times = {name: cell.seconds for name, cell in cells.items()}
-    rows = sorted(table.rows, key=lambda row: (row.code != advice.code, row.method not in times, times.get(row.method, 0.0)))
+        return 1
     lines = []
+    rows = sorted(table.rows, key=lambda row: (row.code != advice.code, cells[row.method].seconds if row.method in cells else inf))
     for row in rows:
-        against = cells[row.method].against if row.method in cells else None
+        cell = cells.get(row.method)
+        time, against = (duration(cell.seconds), cell.against) if cell else ("–", None)
         caveats = [each.partition(": ")[0] if each.startswith("warns") else each for each in row.caveats]  # without a warning's text
-        time = duration(times[row.method]) if row.method in times else "–"
         lines.append([row.code, time, against_recommended(against) if against else "", "; ".join(caveats)])
-    best, beside = cells.get(rows[0].method), []
-    if best:
-        beside = [duration(best.seconds), *([f"{two_digits(best.multiple)}× memcpy"] if best.multiple else [])]
-    if table.evidence.measured == "shipped":
-        beside.append(f"on {table.evidence.on} ({options.device})")
-    nearest = [f"Nearest measured size: {count(advice.numel)} elements."] if advice.numel != asked["numel"] else []
-    if (table.timed.dtype, table.timed.layout) != (options.dtype, options.layout):
-        measured = f"{table.timed.dtype}, {table.timed.layout}"
-        nearest.append(f"Nearest measured tensor, not the same as {options.dtype}, {options.layout}: {measured}.")
+    best = cells.get(rows[0].method)
+    cost = f": {duration(best.seconds)}" + (f", {two_digits(best.multiple)}× memcpy" if best.multiple else "") if best else ""
+    measured = {"numel": advice.numel, "dtype": timed.dtype, "layout": timed.layout, "requires_grad": timed.requires_grad}
+    is_nearest = any(asked[name] != value for name, value in measured.items())
     report = of_cells(
-        ": ".join([f"Use {advice.code}", *([", ".join(beside)] if beside else [])]),
+        f"Use {advice.code}{cost}",
         ("matching methods", "time", "vs recommended", ""),
         lines if len(lines) > 1 else [],
         "lrll",
         lines=[advice.why, *(f"Note: {caveat}." for caveat in rows[0].caveats)],
-        notes=[*nearest, f"Times {origin(advice)}."],
+        notes=[f"{'Not measured with this tensor, but with the nearest. ' if is_nearest else ''}Times {origin(advice)}."],
     )
     output.show(report)
     return 0
@@ -106,49 +92,42 @@ def _check(options: argparse.Namespace) -> int:
     """Print each method's observed behaviour, torch's warnings and errors in full, each difference, and the result."""
     from tensorcopy.copying.inside.semantics import describe, describe_differences, error_of
     from tensorcopy.releases import interpreters
-    from tensorcopy.report.table import Report, ReportColumn, ReportSection
+    from tensorcopy.report.table import of_cells
 
     python = interpreters.executable(options.interpreter)
     report = interpreters.run_probe(python, "tensorcopy.copying.inside.conformance", *options.device)
     rows = report["checked"]
-    differing = [row for row in rows if row["kept"] is False]
-    if options.json:
-        _print_json(report)
-        return 1 if differing else 0
-    cells: dict[str, list[tuple[str, ...]]] = {}  # by device
-    for (device, _), (plain, with_grad) in groupby(rows, key=itemgetter("device", "method")):
-        sign = SIGNS[min((plain["kept"], with_grad["kept"]), key=[False, None, True].index)]
-        # of an error its name; the rest is below the table
-        seen = [str(row["observed"]["raises"]).partition(":")[0] or describe(dict(row["observed"])) for row in (plain, with_grad)]
-        tensors = ("",) if seen[0] == seen[1] else ("plain tensor", "requires grad")
-        cells.setdefault(device, []).extend((sign, plain["code"], tensor, text) for tensor, text in zip(tensors, seen))
-    table = Report(
-        "",
-        [ReportColumn("", itemgetter(3), left=True)],
-        [ReportSection(device if len(cells) > 1 else "", of_device, limited=False) for device, of_device in cells.items()],
-        title="",
-        name=lambda row: ", ".join(filter(None, row[1:3])),
-        short=lambda row: (row[1], row[2]) if row[2] else ("", row[1]),
-        mark=itemgetter(0),
-    )
-    output.show(table)
-    print()
+    for device, of_device in groupby(rows, key=itemgetter("device")):
+        lines: list[Any] = []
+        for _, (plain, with_grad) in groupby(of_device, key=itemgetter("method")):
+            sign = SIGNS[min((plain["kept"], with_grad["kept"]), key=[False, None, True].index)]
+            # of an error its name; the rest is below the table
+            seen = [str(row["observed"]["raises"]).partition(":")[0] or describe(dict(row["observed"])) for row in (plain, with_grad)]
+            # the name of a row, its cell and its mark, and its name in a narrow terminal, below a line with the code
+            if seen[0] == seen[1]:
+                lines.append((plain["code"], seen[0], sign, ("", plain["code"])))
+            else:
+                tensors = zip(("plain tensor", "requires grad"), seen)
+                lines += [(f"{plain['code']}, {tensor}", text, sign, (plain["code"], tensor)) for tensor, text in tensors]
+        output.show(of_cells(f"On {device}", ("", ""), lines, "ll", mark=itemgetter(2), short=itemgetter(3)))
+        print()
     codes_by_text: dict[str, dict[str, None]] = {}
     for row in rows:
         observed = row["observed"]
         unobserved = [f"not observed: {reason}" for reason in observed["unobserved"]]
         for text in filter(None, [observed["warns"], error_of(observed, row["device"]), *unobserved]):
             codes_by_text.setdefault(text, {})[row["code"]] = None
-    lines = [f"{', '.join(codes)}: {text}" for text, codes in codes_by_text.items()]
+    texts = [f"{', '.join(codes)}: {text}" for text, codes in codes_by_text.items()]
+    differing = [row for row in rows if row["kept"] is False]
     for row in differing:
         tensor = "a plain tensor" if row["of"] == "plain" else "a leaf that requires grad"
-        lines.append(f"✗ {row['code']} on {row['device']}, {tensor}: {describe_differences(row['promised'], row['observed'])}")
-    lines += [f"{device} is not checked: {reason}" for device, reason in report["unsupported"].items()]
-    lines += [f"not applicable on {device}: {reason}" for device, reasons in report["not_applicable"].items() for reason in reasons]
+        texts.append(f"✗ {row['code']} on {row['device']}, {tensor}: {describe_differences(row['promised'], row['observed'])}")
+    texts += [f"{device} is not checked: {reason}" for device, reason in report["unsupported"].items()]
+    texts += [f"not applicable on {device}: {reason}" for device, reasons in report["not_applicable"].items() for reason in reasons]
     undocumented = sum(row["kept"] is None for row in rows)
     note = f"; ? {undocumented} have no documented behaviour yet" if undocumented else ""
     result = f"{len(differing)} of {len(rows)} documented behaviours differ" if differing else "every documented behaviour holds"
-    print(*lines, f"torch {report['torch']}, Python {report['python']}, numpy {report['numpy']}: {result}{note}", sep="\n")
+    print(*texts, f"torch {report['torch']}, Python {report['python']}, numpy {report['numpy']}: {result}{note}", sep="\n")
     return 1 if differing else 0
 
 
@@ -159,24 +138,14 @@ def _plot(options: argparse.Namespace) -> int:
         sweep.check_path(options.out)
     asked = {name: getattr(options, name) for name in ("device", "requires_grad", "relative_to", "interpreter")}
     with output.progress_bar(title=options.what) as report_progress:
-        document = sweep.measure(options.what, most=options.max, **asked, report_progress=report_progress)
-    _print_left_out(document["left_out"])
-    if options.out is not None:
-        sweep.save(document, options.out, relative_to=options.relative_to)
-    if options.json:
-        _print_json(document)
-    elif options.out is not None:
-        print(f"Picture written to {options.out}")
+        measured = sweep.measure(options.what, **asked, report_progress=report_progress)
+    _print_left_out(measured.left_out)
+    if options.out is None:
+        output.show(sweep.table(measured))
     else:
-        output.show(sweep.table(document, options.relative_to))
-        grad = ", a leaf that requires grad" if options.requires_grad else ""
-        how = f"torch {document['torch']}, {document['on']}, float32 on {document['device']}{grad}, one thread, {document['day']}"
-        print(f"\n{how}: the usual turn of a millisecond, the mean of the fastest third")
+        sweep.save(measured, options.out)
+        print(f"Picture written to {options.out}")
     return 0
-
-
-def _print_json(document: Mapping[str, Any]) -> None:
-    print(json.dumps(document, indent=1, ensure_ascii=False))
 
 
 def _print_left_out(reasons: Mapping[str, str]) -> None:

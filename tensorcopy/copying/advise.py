@@ -6,7 +6,6 @@ Without torch it is that of the shipped results, the launches of the newest rele
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
@@ -20,14 +19,14 @@ from tensorcopy.copying import recommend
 from tensorcopy.copying.recommend import Answer, CopyRequest, Evidence
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge.methods import Ratio
-from tensorcopy.numbers import count, percent, ratio_text
+from tensorcopy.numbers import count, ratio_text
 from tensorcopy.releases import interpreters
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 SHIPPED = Path(__file__).with_name("shipped.json")
 TARGETS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # by the name that users type
 TURNS = 60
-WIDTH = 40  # columns of the current step of a progress, so that a shorter one covers a longer one
+MOST_SHIPPED, MOST_HERE = 2**62, 2**30  # elements of x, of which the nearest size is looked up or it is measured
 
 
 def against_recommended(ratio: Ratio) -> str:
@@ -72,7 +71,7 @@ def advise(
     layout : of x: "contiguous", "transposed", "strided" (x[::2]) or "channels_last"
     shipped : answer from the shipped results, even if torch is installed
     interpreter : the Python whose torch is measured; "same" for the running one
-    report_progress : called with the finished share (0 to 1) and the current step, such as `show_progress`
+    report_progress : called with the finished share (0 to 1) and the current step
 
     Raises TensorcopyError for a request that cannot be answered.
     """
@@ -89,9 +88,10 @@ def advise(
         )
     request = CopyRequest(TARGETS[to], independent, keep_graph if has_graph else None, requires_grad, device, dtype, layout)
     request.check()
-    if not (hasattr(numel, "__index__") or hasattr(numel, "is_integer")) or not 1 <= numel <= 2**62:
-        raise TensorcopyError("not a number of elements", got=repr(numel), allowed="1 or more", next="numel=2**17")
-    if shipped or not can_measure(interpreter):
+    here = not shipped and can_measure(interpreter)
+    if not 1 <= numel <= (MOST_HERE if here else MOST_SHIPPED):
+        raise TensorcopyError("not a number of elements", got=repr(numel), allowed="1 to 2**30", next="--numel 2**17")
+    if not here:
         return recommend.answer(shipped_evidence(device), request, int(numel))
     if layout in ("transposed", "channels_last") and numel != 16 and numel % 1024:
         what, following = f"a {layout} x of another size is not measured", f"--numel {max(1, round(numel / 1024)) * 1024}"
@@ -130,9 +130,3 @@ def shipped_evidence(device: str, file: Path = SHIPPED) -> Evidence:
         following = f"tensorcopy advise --shipped --device {next(iter(by_device))}"
         raise TensorcopyError(f"no results were shipped for {device}", got=device, allowed=", ".join(by_device), next=following)
     return by_device[device]
-
-
-def show_progress(share: float, doing: str) -> None:
-    """Write the finished share and the current step to stderr, over the line before, for `report_progress` of `advise` and `plot`."""
-    sys.stderr.write(f"\r{percent(share, 0):>5}  {doing[:WIDTH]:<{WIDTH}}" + ("\n" if share >= 1 else ""))
-    sys.stderr.flush()

@@ -3,7 +3,6 @@
 Both are judged by the same rules, those of the pages.
 """
 
-import json
 import re
 from dataclasses import replace
 
@@ -50,11 +49,6 @@ def test_a_measurement_is_judged_like_a_result():
     assert {cell.against.launches for cell in advice.column.cells.values() if cell.against} == {recommend.PARTS}
     assert advice.column.cells["b"].against.interval == pytest.approx((1.5, 1.5), rel=1e-3)
     assert (str(advice), advice.numel, advice.table.evidence.measured) == ("detach_clone", 64, "here")
-    document = json.loads(json.dumps(advice.document()))
-    assert (document["code"], document["why"], document["measured"]) == ("detach_clone", advice.why, "here")
-    assert {row["method"]: row["seconds"] for row in document["methods"]} == {
-        name: pytest.approx(cell.seconds) for name, cell in advice.column.cells.items()
-    }
 
 
 def test_without_a_matching_method_there_is_no_code(capsys):
@@ -107,7 +101,8 @@ def test_the_recommended_code_does_what_was_requested(worker_here, monkeypatch, 
         ({"to": "numpy", "keep_graph": True, "requires_grad": True}, "there is no graph to keep: .*; next: leave out --keep-graph$"),
         ({"keep_graph": True}, "there is no graph to keep: .*; next: add --requires-grad, or leave out --keep-graph$"),
         ({"numel": 0}, "not a number of elements"),
-        ({"numel": "2**10"}, r"not a number of elements: got '2\*\*10'"),
+        ({"numel": 2**31}, r"not a number of elements: got 2147483648; allowed: 1 to 2\*\*30"),
+        ({"numel": 2**63, "shipped": True}, "not a number of elements"),
         ({"device": "xpu"}, "xpu cannot be used on this machine"),
         ({"device": "xpu", "shipped": True}, "no results were shipped for xpu: .*; next: tensorcopy advise --shipped --device cpu$"),
         ({"device": "xpo", "shipped": True}, "unknown device: got 'xpo'; allowed: cpu, cuda, "),
@@ -126,23 +121,21 @@ def test_an_impossible_request_is_an_error(worker_here, arguments, text):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--numel", "5e9"], "Nearest measured size: 2²⁴ elements. Times from the shipped results"),
-        (["--dtype", "complex64"], "Nearest measured tensor, not the same as complex64, contiguous: int64, contiguous. Times"),
-        (
-            ["--dtype", "float16", "--layout", "strided", "--numel", "1e4"],
-            "Nearest measured size: 2¹⁴ elements. Nearest measured tensor, not the same as float16, strided: float32, strided.",
-        ),
-        (["--device", "cuda", "--layout", "strided"], "not the same as float32, strided: float32, contiguous. Times"),
-        (["--dtype", "int64"], "2¹⁷ int64 on cpu"),
+        (["--numel", "5e9"], "2²⁴ float32 on cpu, no grad"),
+        (["--dtype", "complex64"], "2¹⁷ int64 on cpu, no grad"),
+        (["--dtype", "float16", "--layout", "strided", "--numel", "1e4"], "2¹⁴ strided float32 on cpu, no grad"),
+        (["--device", "cuda", "--layout", "strided"], "2¹⁷ float32 on cuda, no grad"),
+        (["--device", "cuda", "--requires-grad"], "2¹⁷ float32 on cuda, no grad"),
+        (["--dtype", "int64"], "2¹⁷ int64 on cpu, no grad"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_the_command_says_what_was_measured_instead(capsys, arguments, told):
-    """The nearest size, and the nearest tensor if its own dtype or layout was not."""
+    """The nearest tensor, where that one was not."""
     assert cli.main(["advise", "--shipped", *arguments]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert told in printed
-    assert ("Nearest measured tensor" in printed) is ("not the same" in told)
+    assert ("Not measured with this tensor, but with the nearest. Times from" in printed) is (arguments != ["--dtype", "int64"])
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def test_a_broken_promise_is_reported():
 
 def test_the_command_prints_differences_and_exits_with_1(report, monkeypatch, capsys):
     """Field by field, with the method's code."""
+    monkeypatch.setenv("COLUMNS", "1000")
     changed = json.loads(json.dumps(report))
     (row,) = [row for row in changed["checked"] if (row["method"], row["of"]) == ("clone", "with_grad")]
     row["promised"]["keeps_graph"], row["kept"] = False, False
@@ -43,9 +44,8 @@ def test_the_command_prints_differences_and_exits_with_1(report, monkeypatch, ca
     assert main(["check"]) == 1
     output = capsys.readouterr().out
     assert "✗ x.clone() on cpu, a leaf that requires grad: keeps_graph: False promised, True observed" in output
+    assert re.findall(r"^✗ (x.*?)  ", output, re.MULTILINE) == ["x.clone(), plain tensor", "x.clone(), requires grad"]
     assert re.search(r": 1 of \d+ documented behaviours differ\n", output)
-    assert main(["check", "--json"]) == 1
-    assert json.loads(capsys.readouterr().out) == changed
 
 
 def test_the_command_prints_torch_s_own_texts(report, monkeypatch, capsys):

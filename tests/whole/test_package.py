@@ -134,10 +134,10 @@ def test_the_wheel_works_beside_a_torch(wheel, folder, python, age):
     installed = run("uv", "pip", "list", "--python", interpreter)
     assert not re.search(r"^(asv|matplotlib) ", installed, re.MULTILINE)
     program = str(Path(interpreter).with_name("tensorcopy"))
-    checked = json.loads(run(program, "check", "--json", "--device", "cpu"))
-    assert checked["torch"].startswith(release.version)
-    assert {row["kept"] for row in checked["checked"]} == {True}
-    assert "x.detach().clone()" in run(program, "plot", "--max", "64")
+    *_, checked = run(program, "check", "--device", "cpu").splitlines()
+    assert checked.startswith(f"torch {release.version}")
+    assert checked.endswith(": every documented behaviour holds")
+    assert "x.detach().clone()" in run(program, "plot")
     assert f"measured here: torch {release.version}" in run(program, "advise", "--to", "numpy", "--numel", "64")
     assert "x.detach().clone()" in run(program, "advise", "--shipped")
     for option in ("--version", "--help"):

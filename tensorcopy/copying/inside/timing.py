@@ -22,7 +22,6 @@ from tensorcopy.errors import TensorcopyError, line_of
 from tensorcopy.worker import devices
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
-MAX_NUMEL = 2**30  # elements of a tensor that is timed
 LONGEST = 5.0  # seconds of all turns of a size
 
 
@@ -47,14 +46,10 @@ def time_methods(
 
     Returns plain values: "torch", "python", "on" and "day"; "methods" as `conformance.observed_on` returns them; "times": by size and name
     the seconds per call of each turn, with those of the memcpy baseline, whose code is "baseline"; and "left_out" with the reason, by name,
-    why one was not timed: it fails, or its result does not have the values of x. Raises TensorcopyError for a device or size that cannot be
-    used, and where the needed method cannot be timed.
+    why one was not timed: it fails, or its result does not have the values of x. Raises TensorcopyError for a device that cannot be used,
+    and where the needed method cannot be timed.
     """
     devices.require(device)
-    for numel in numels:
-        if not 1 <= numel <= MAX_NUMEL:
-            following = "--numel 2**17" if len(numels) == 1 else "--max 2**14"
-            raise TensorcopyError("the number of elements is out of range", got=str(numel), allowed="1 to 2**30", next=following)
     of_groups = [method for method in METHODS.values() if not groups or method.group in groups]
     methods = conformance.observed_on([device], of_groups)
     kind = "with_grad" if requires_grad else "plain"
