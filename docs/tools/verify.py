@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--keep is of all suites")
     (side,) = sides.in_interpreters(["same"], shipped())
     program = sides.opened(side, shipped(), configuration.paths()).program
-    with progress_bar(title=str(side)) as report_progress:
+    with progress_bar() as report_progress:
         agreement = compared(program, report_progress, options.bench)
     report = document(agreement, datetime.now(timezone.utc).date().isoformat())
     for name, row in report["suites"].items():

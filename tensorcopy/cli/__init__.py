@@ -25,7 +25,6 @@ TRACEBACK = "TENSORCOPY_TRACEBACK"  # environment variable: show where a fault o
 LONGEST = 300  # characters of an exception's text
 
 # what an interrupted command keeps, by its name; the others write nothing, or nothing before their end
-NOTHING_KEPT = "nothing was written"
 KEPT = {
     "measure": "finished launches are kept, and the same command continues with the rest",
     "dashboard": "finished launches and the pages are kept, and the same command continues",
@@ -46,9 +45,6 @@ EXAMPLES = """examples:
   tensorcopy dashboard                             measure the newest torch, and see the pages
 
 tensorcopy COMMAND --help explains a command."""
-
-# of the packages that are not in the extra of most commands, by import name
-EXTRAS = {"matplotlib": "plot"}
 
 
 def main(
@@ -84,7 +80,7 @@ def _run(arguments: Sequence[str] | None, report_start: Callable[..., object]) -
         output.flush()  # of the help
         raise
     options.report_start = report_start
-    report_start(KEPT.get(options.verb, NOTHING_KEPT))
+    report_start(KEPT.get(options.verb, "nothing was written"))
     gc.set_threshold(200_000)  # results are many small values that stay: looking for garbage among them takes a tenth of `compare`
     code = options.command(options) if options.verb else sys.stdout.write(program.format_help())
     output.flush()
@@ -97,10 +93,10 @@ def expected(error: Exception) -> TensorcopyError | None:
         return error
     if isinstance(error, OSError):
         return of_os_error(error) or output.refused(error)
-    package = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
-    if not isinstance(error, ModuleNotFoundError) or package in ("", "tensorcopy", *sys.stdlib_module_names):
+    ours = ("", "tensorcopy", *sys.stdlib_module_names)
+    if not isinstance(error, ModuleNotFoundError) or (error.name or "").partition(".")[0] in ours:
         return None
-    what, following = "this command needs a package that is not installed", installing(f'"tensorcopy[{EXTRAS.get(package, "dashboard")}]"')
+    what, following = "this command needs a package that is not installed", installing('"tensorcopy[dashboard]"')
     return TensorcopyError(what, got=f"no {error.name}", allowed="advise, check and plot, which need no extra", next=following)
 
 

@@ -58,7 +58,7 @@ def _advise(options: argparse.Namespace) -> int:
     names = ("independent", "keep_graph", "requires_grad", "numel", "device", "dtype", "layout", "interpreter")
     asked = {name: getattr(options, name) for name in names}
     here = not options.shipped and can_measure(options.interpreter)
-    with output.progress_bar(title="measuring") if here else nullcontext(ignore_progress) as report_progress:
+    with output.progress_bar() if here else nullcontext(ignore_progress) as report_progress:
         advice = advise(options.to, **asked, shipped=not here, report_progress=report_progress)
     table, timed, cells = advice.table, advice.table.timed, advice.column.cells if advice.column else {}
     _print_left_out(table.evidence.left_out)
@@ -137,7 +137,7 @@ def _plot(options: argparse.Namespace) -> int:
     if options.out is not None:
         sweep.check_path(options.out)
     asked = {name: getattr(options, name) for name in ("device", "requires_grad", "relative_to", "interpreter")}
-    with output.progress_bar(title=options.what) as report_progress:
+    with output.progress_bar() as report_progress:
         measured = sweep.measure(options.what, **asked, report_progress=report_progress)
     _print_left_out(measured.left_out)
     if options.out is None:

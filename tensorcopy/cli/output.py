@@ -5,16 +5,13 @@ Control characters are escaped, the output is UTF-8 in any locale, and markup in
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from math import ceil
-from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
 from tensorcopy.errors import TensorcopyError
@@ -26,10 +23,7 @@ if TYPE_CHECKING:
     from tensorcopy.worker.processes import ReportProgress
 
 CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")  # categories of characters that can change what a terminal shows elsewhere
-NARROWEST, WIDEST = 20, 1000  # columns
-LINE_SECONDS = 60.0  # between lines where the output is no terminal
-LEAST_DONE = 0.1  # share, below which the rest cannot be told: one case may take as long as a hundred others
-PIPED = 1000  # columns where the output is not a terminal: nothing is folded there, so that code stays in one piece
+NARROWEST = 20  # columns
 
 
 class CleanStream:
@@ -87,6 +81,8 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
     from rich.segment import Segment
 
+    from tensorcopy.report.table import PIPED
+
     class CleanConsole(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # `main` ends the program
@@ -97,16 +93,9 @@ def console(*, stderr: bool = False) -> Console:
 
     stream = sys.stderr if stderr else sys.stdout
     stream = stream.stream if isinstance(stream, CleanStream) else stream  # rich's own sequences must arrive
-    width = _width(stream)
-    return CleanConsole(file=stream, stderr=stderr, highlight=False, markup=False, emoji=False, width=width, soft_wrap=width >= PIPED)
-
-
-def _width(stream: TextIO) -> int:
-    """Return how many columns a stream has; COLUMNS decides where it is a number above 0."""
-    asked = os.environ.get("COLUMNS", "")
-    if asked.isdecimal() and int(asked[:9]) > 0:
-        return min(max(int(asked[:9]), NARROWEST), WIDEST)
-    return max(shutil.get_terminal_size().columns, NARROWEST) if stream.isatty() else PIPED
+    fallback = 80 if stream.isatty() else PIPED, 24  # what is piped is not folded, so that code stays in one piece
+    width = min(max(shutil.get_terminal_size(fallback).columns, NARROWEST), PIPED)
+    return CleanConsole(file=stream, stderr=stderr, highlight=False, markup=False, emoji=False, width=width, soft_wrap=width == PIPED)
 
 
 def show(report: Report, form: str = "text", *, everything: bool = False) -> None:
@@ -156,13 +145,8 @@ def print_errors(errors: Iterable[TensorcopyError]) -> int:
 
 
 @contextmanager
-def progress_bar(drawn_on: Console | None = None, title: str = "", clock: Callable[[], float] = monotonic) -> Iterator[ReportProgress]:
-    """Yield a function that shows progress: a bar on a terminal, a line for each step and each minute elsewhere.
-
-    drawn_on : stderr by default
-    title : begins each step
-    clock : in seconds
-    """
+def progress_bar(drawn_on: Console | None = None) -> Iterator[ReportProgress]:
+    """Yield a function that shows progress: a bar on a terminal, a line for each step elsewhere; drawn_on : stderr by default."""
     from rich import progress as bars
 
     drawn_on = drawn_on or console(stderr=True)
@@ -170,27 +154,20 @@ def progress_bar(drawn_on: Console | None = None, title: str = "", clock: Callab
         bars.TextColumn("{task.description}", markup=False),
         bars.BarColumn(),
         bars.TextColumn("{task.percentage:>3.0f} %"),
-        bars.TextColumn("{task.fields[left]}", markup=False),
+        bars.TimeRemainingColumn(),
     )
     with bars.Progress(*columns, console=drawn_on) as bar:
-        task = bar.add_task("starting", total=1.0, left="")
-        printed, began, last, before = set(), clock(), clock(), 0.0
+        task, printed = bar.add_task("starting", total=1.0), set()
 
         def report_progress(done: float, doing: str) -> None:
-            nonlocal began, last, before
-            doing, now = f"{title}: {doing}" if title else doing, clock()
-            if done < before:
-                began = now  # another part, such as the launches after the installation, has another pace
-            left = f"about {ceil((now - began) * (1 / done - 1) / 60)} min left" if done >= LEAST_DONE else ""
-            bar.update(task, description=doing, completed=done, left=left)
-            step, before = doing.split(":")[0], done
-            if not drawn_on.is_terminal and (step not in printed or now - last > LINE_SECONDS):
-                drawn_on.print(", ".join(filter(None, [step, f"{done:.0%}", left])) if step in printed else step)
+            bar.update(task, description=doing, completed=done)
+            step = doing.partition(":")[0]
+            if not drawn_on.is_terminal and step not in printed:
                 printed.add(step)
-                last = now
+                drawn_on.print(step, soft_wrap=True)
 
         yield report_progress
-        bar.update(task, completed=1.0, left="")
+        bar.update(task, completed=1.0)
 
 
 def refused(error: OSError) -> TensorcopyError:
@@ -201,5 +178,5 @@ def refused(error: OSError) -> TensorcopyError:
         "the operating system refused a file or a stream",
         got=f"{reason}: {names}" if names else reason,
         allowed="a folder and a stream that exist and can be written, on a disk with room",
-        next="df -h ." if error.errno in (errno.ENOSPC, errno.EDQUOT) else "check the path and its permissions",
+        next="check the path and its permissions",
     )

@@ -104,9 +104,7 @@ def advise(
 def timed(interpreter: str, request: Mapping[str, Any], report_progress: ReportProgress) -> dict[str, Any]:
     """Return what `timing.time_methods` returns for these arguments in the process of a Python. Raises TensorcopyError."""
     python, module = interpreters.executable(interpreter), "tensorcopy.copying.inside.timing"
-    document = interpreters.run_probe(python, module, json.dumps(request), report_progress=report_progress)
-    report_progress(1.0, "finished")
-    return document
+    return interpreters.run_probe(python, module, json.dumps(request), report_progress=report_progress)
 
 
 def can_measure(interpreter: str = "same") -> bool:

@@ -64,7 +64,7 @@ def time_methods(
                 allowed = ", ".join([*(name for name in timed if name != needed), BASELINE])
                 raise TensorcopyError("the method is not drawn", got=f"{needed}: {reason}", allowed=allowed, next="name another")
         for place, numel in enumerate(numels):
-            report_progress(place / len(numels), f"numel {numel}")
+            report_progress(place / len(numels), f"measuring: {numel} elements")
             loops = {}
             for name in timed:
                 if reason := left_out.get(name) or _why_no_copy(METHODS[name], numel, *tensor):
@@ -77,7 +77,7 @@ def time_methods(
             else:
                 loops[BASELINE] = loop.transfer(numel, device, dtype, step=step, to_host=to == "ndarray", each_waited_for=False)
             for number, each in enumerate(loops.values()):
-                report_progress((place + number / len(loops) / 4) / len(numels), f"numel {numel}")
+                report_progress((place + number / len(loops) / 4) / len(numels), f"measuring: {numel} elements")
                 each.calibrate()
             times[numel] = loop.take_turns(loops, turns, LONGEST)
     return {
