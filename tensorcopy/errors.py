@@ -24,9 +24,6 @@ class TensorcopyError(Exception):
         self.what, self.got, self.allowed, self.next = (" ".join(part.splitlines()) for part in (*quoted, allowed, next))
         super().__init__(f"{self.what}: got {self.got}; allowed: {self.allowed}; next: {self.next}")
 
-    def __str__(self) -> str:
-        return str(self.args[0])  # also for an error that is a KeyError too, which would quote it
-
     def document(self) -> dict[str, str]:
         """Return the four parts, its arguments, as plain values for another process to read as JSON."""
         return {"what": self.what, "got": self.got, "allowed": self.allowed, "next": self.next}

@@ -20,6 +20,8 @@ from unittest import mock
 import psutil
 
 from tensorcopy import cli
+from tensorcopy.errors import TensorcopyError
+from tensorcopy.releases import interpreters
 from tests import launch_files
 from tests.conftest import ROOT
 
@@ -35,8 +37,8 @@ VALID = {"before": "2.14.1", "after": "2.15.0", "case": "detach_clone", "folder"
 # Options with which a command ends before it measures anything: the walk is about input and surroundings
 CHEAP = {
     "advise": ["--shipped"],
-    "check": ["--interpreter=/bin/false"],
-    "plot": ["--interpreter=/bin/false"],
+    "check": ["--device=nowhere"],
+    "plot": ["--device=nowhere"],
     "dashboard": ["--no-serve"],
 }
 
@@ -178,6 +180,8 @@ def walk(folder: Path, lines: Sequence[Sequence[str]]) -> dict[tuple[str, ...], 
     before = Path.cwd()
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(os.environ, surroundings(folder), clear=True))
+        no_torch = TensorcopyError("there is no torch", got="none", allowed="torch 1.9 or newer", next="pip install torch")
+        stack.enter_context(mock.patch.object(interpreters, "run_probe", side_effect=no_torch))  # whose import takes seconds
         stack.callback(os.chdir, before)
         os.chdir(folder)
         for line in lines:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
 from itertools import groupby
 from math import inf
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from tensorcopy.cli import output
@@ -15,7 +17,6 @@ from tensorcopy.cli.arguments import add_command, numel, path
 from tensorcopy.worker.processes import ignore_progress
 
 SIGNS = {True: "✓", False: "✗", None: "?"}  # of a documented behaviour: observed, not observed, none documented
-INTERPRETER = "the Python whose torch is used; default: the one that runs this program"
 
 
 def add(commands: Any) -> None:
@@ -31,14 +32,11 @@ def add(commands: Any) -> None:
     advise.add_argument("--device", default="cpu", help="the device of x; default: cpu")
     advise.add_argument("--dtype", default="float32", help="the dtype of x, such as float16; default: float32")
     advise.add_argument("--layout", default="contiguous", help="contiguous (default), transposed, strided (x[::2]) or channels_last")
-    source = advise.add_mutually_exclusive_group()
-    source.add_argument("--shipped", action="store_true", help="answer from the shipped results")
-    source.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
+    advise.add_argument("--shipped", action="store_true", help="answer from the shipped results")
 
     text = "check every documented behaviour against the installed torch; exit 1 if one differs"
     check = add_command(commands, "check", text, _check)
     check.add_argument("--device", action="append", default=[], help="cpu, cuda, mps or xpu; default: every available device")
-    check.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
 
     plot = add_command(commands, "plot", "time every method over size in ten seconds: a table, or a picture with -o", _plot)
     kinds, what = ("copies", "conversions"), "copies to a tensor (default) or conversions to an ndarray"
@@ -47,7 +45,6 @@ def add(commands: Any) -> None:
     plot.add_argument("--device", default="cpu", help="default: cpu")
     plot.add_argument("--requires-grad", action="store_true", help="copy a leaf that requires grad")
     plot.add_argument("--relative-to", default="", metavar="METHOD", help="times as multiples of a method's, or of the memcpy baseline's")
-    plot.add_argument("--interpreter", default="same", metavar="PYTHON", help=INTERPRETER)
 
 
 def _advise(options: argparse.Namespace) -> int:
@@ -55,9 +52,9 @@ def _advise(options: argparse.Namespace) -> int:
     from tensorcopy.numbers import duration, two_digits
     from tensorcopy.report.table import Report, of_cells
 
-    names = ("independent", "keep_graph", "requires_grad", "numel", "device", "dtype", "layout", "interpreter")
+    names = ("independent", "keep_graph", "requires_grad", "numel", "device", "dtype", "layout")
     asked = {name: getattr(options, name) for name in names}
-    here = not options.shipped and can_measure(options.interpreter)
+    here = not options.shipped and can_measure()
     with output.progress_bar() if here else nullcontext(ignore_progress) as report_progress:
         advice = advise(options.to, **asked, shipped=not here, report_progress=report_progress)
     table, timed, cells = advice.table, advice.table.timed, advice.column.cells if advice.column else {}
@@ -94,8 +91,7 @@ def _check(options: argparse.Namespace) -> int:
     from tensorcopy.releases import interpreters
     from tensorcopy.report.table import of_cells
 
-    python = interpreters.executable(options.interpreter)
-    report = interpreters.run_probe(python, "tensorcopy.copying.inside.conformance", *options.device)
+    report = interpreters.run_probe(Path(sys.executable), "tensorcopy.copying.inside.conformance", *options.device)
     rows = report["checked"]
     for device, of_device in groupby(rows, key=itemgetter("device")):
         lines: list[Any] = []
@@ -136,7 +132,7 @@ def _plot(options: argparse.Namespace) -> int:
 
     if options.out is not None:
         sweep.check_path(options.out)
-    asked = {name: getattr(options, name) for name in ("device", "requires_grad", "relative_to", "interpreter")}
+    asked = {name: getattr(options, name) for name in ("device", "requires_grad", "relative_to")}
     with output.progress_bar() as report_progress:
         measured = sweep.measure(options.what, **asked, report_progress=report_progress)
     _print_left_out(measured.left_out)

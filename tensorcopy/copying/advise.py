@@ -6,6 +6,7 @@ Without torch it is that of the shipped results, the launches of the newest rele
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
@@ -56,7 +57,6 @@ def advise(
     dtype: str = "float32",
     layout: str = "contiguous",
     shipped: bool = False,
-    interpreter: str = "same",
     report_progress: ReportProgress = ignore_progress,
 ) -> Answer:
     """Return the code to type for a tensor `x`, measured here in some seconds.
@@ -70,7 +70,6 @@ def advise(
     dtype : of x, such as "float16"
     layout : of x: "contiguous", "transposed", "strided" (x[::2]) or "channels_last"
     shipped : answer from the shipped results, even if torch is installed
-    interpreter : the Python whose torch is measured; "same" for the running one
     report_progress : called with the finished share (0 to 1) and the current step
 
     Raises TensorcopyError for a request that cannot be answered.
@@ -88,7 +87,7 @@ def advise(
         )
     request = CopyRequest(TARGETS[to], independent, keep_graph if has_graph else None, requires_grad, device, dtype, layout)
     request.check()
-    here = not shipped and can_measure(interpreter)
+    here = not shipped and can_measure()
     if not 1 <= numel <= (MOST_HERE if here else MOST_SHIPPED):
         raise TensorcopyError("not a number of elements", got=repr(numel), allowed="1 to 2**30", next="--numel 2**17")
     if not here:
@@ -97,19 +96,19 @@ def advise(
         what, following = f"a {layout} x of another size is not measured", f"--numel {max(1, round(numel / 1024)) * 1024}"
         raise TensorcopyError(what, got=f"{numel:g} elements", allowed="16, or a multiple of 1024", next=following)
     tensor = {"device": device, "requires_grad": requires_grad, "dtype": dtype, "layout": layout}
-    document = timed(interpreter, {"to": request.to, "numels": [int(numel)], "turns": TURNS, **tensor}, report_progress)
+    document = timed({"to": request.to, "numels": [int(numel)], "turns": TURNS, **tensor}, report_progress)
     return recommend.answer(recommend.of_benchmark(document, request), request, int(numel))
 
 
-def timed(interpreter: str, request: Mapping[str, Any], report_progress: ReportProgress) -> dict[str, Any]:
-    """Return what `timing.time_methods` returns for these arguments in the process of a Python. Raises TensorcopyError."""
-    python, module = interpreters.executable(interpreter), "tensorcopy.copying.inside.timing"
+def timed(request: Mapping[str, Any], report_progress: ReportProgress) -> dict[str, Any]:
+    """Return what `timing.time_methods` returns for these arguments in a process of its own. Raises TensorcopyError."""
+    python, module = Path(sys.executable), "tensorcopy.copying.inside.timing"
     return interpreters.run_probe(python, module, json.dumps(request), report_progress=report_progress)
 
 
-def can_measure(interpreter: str = "same") -> bool:
-    """Return whether torch is installed; of another interpreter than the running one this is assumed."""
-    return interpreter != "same" or find_spec("torch") is not None
+def can_measure() -> bool:
+    """Return whether torch is installed."""
+    return find_spec("torch") is not None
 
 
 @cache

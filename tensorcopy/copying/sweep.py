@@ -52,24 +52,22 @@ def measure(
     device: str = "cpu",
     requires_grad: bool = False,
     relative_to: str = "",
-    interpreter: str = "same",
     report_progress: ReportProgress = ignore_progress,
 ) -> Sweep:
     """Time every copy or every conversion of a tensor by size.
 
     what : "copies" or "conversions"
     relative_to : a method's name or "baseline", for multiples of its usual times
-    interpreter : the Python whose torch is measured; "same" for the running one
     report_progress : called with the finished share (0 to 1) and the current step
 
-    Raises TensorcopyError for an unavailable device, method or interpreter.
+    Raises TensorcopyError for an unavailable device or method.
     """
     if what not in SWEEPS:
         raise TensorcopyError("there is no such plot", got=repr(what), allowed=" or ".join(SWEEPS), next="tensorcopy plot copies")
     to, group, title = SWEEPS[what]
     tensor = {"device": device, "requires_grad": requires_grad}
     request = {"to": to, "groups": [group], "numels": NUMELS, "turns": TURNS, "needed": relative_to, **tensor}
-    document = advise.timed(interpreter, request, report_progress)
+    document = advise.timed(request, report_progress)
     sizes = [*document["times"].values()]
     divisors = [usual(size[relative_to]) if relative_to else 1.0 for size in sizes]
     codes = {name: method_code(row, device) for name, row in document["methods"].items()}

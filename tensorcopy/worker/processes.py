@@ -98,7 +98,7 @@ def run_probe(module: str, arguments: Sequence[str]) -> int:
         except ModuleNotFoundError as error:
             if error.name != "torch":
                 raise
-            got, following = f"{sys.executable} without it", f"{installing('torch')}, or name another Python"
+            got, following = f"{sys.executable} without it", installing("torch")
             raise TensorcopyError("there is no torch", got=got, allowed="torch 1.9 or newer", next=following) from error
         probe = importlib.import_module(module)
         print(json.dumps(IMPORTED), flush=True)

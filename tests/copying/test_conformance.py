@@ -29,7 +29,7 @@ def test_the_installed_torch_keeps_every_promise(report):
 
 def test_a_broken_promise_is_reported():
     """A wrong promise for clone() is broken; without a promise nothing is."""
-    (row,) = [row for row in conformance.check(["cpu"]) if (row.method, row.of) == ("clone", "with_grad")]
+    (row,) = [row for row in conformance.check("cpu") if (row.method, row.of) == ("clone", "with_grad")]
     wrong, none = replace(row, promised=replace(row.promised, keeps_graph=False)), replace(row, promised=None)
     assert (row.kept, wrong.kept, none.kept) == (True, False, None)
 
@@ -59,8 +59,6 @@ def test_the_command_prints_torch_s_own_texts(report, monkeypatch, capsys):
     assert f"torch {report['torch']}, Python {report['python']}, numpy {report['numpy']}: every documented behaviour holds\n" in output
 
 
-def test_a_device_may_be_named_alone():
-    """A text is a device, and not one for each of its letters."""
-    assert {row.device for row in conformance.check("cpu")} == {"cpu"}
+def test_a_device_that_is_not_there_is_not_checked():
     with pytest.raises(TensorcopyError, match="xpu cannot be used on this machine"):
         conformance.check("xpu")

@@ -7,7 +7,6 @@ import torch
 
 from tensorcopy import ALTERNATIVES, CONVERSIONS, COPIES, PRIMITIVES
 from tensorcopy.copying.inside.methods import GROUPS, METHODS, TRANSFERS, code_on, promised, why_not
-from tensorcopy.errors import TensorcopyError
 
 NAMES = {
     "copy": ["new_tensor", "clone_detach", "empty_like_copy", "tensor", "detach_clone"],
@@ -52,15 +51,6 @@ def test_a_conversion_goes_through_the_cpu_on_accelerators():
     ]
     assert method.on["cuda"].__code__.co_names == ("detach", "clone", "cpu", "numpy")
     assert code_on(PRIMITIVES["clone"], "cuda") == "x.clone()"
-
-
-def test_an_unknown_name_is_an_error_that_lists_the_names():
-    """It has four parts: what, got, allowed, next; and is a KeyError."""
-    with pytest.raises(TensorcopyError, match=r"unknown method: got 'klone'; allowed: new_tensor, .*; next: ") as caught:
-        COPIES["klone"]
-    assert isinstance(caught.value, KeyError)
-    assert COPIES.get("klone") is None
-    assert "klone" not in COPIES
 
 
 @pytest.mark.parametrize(("device", "reason"), [("cuda", ""), ("mps", "is for a tensor on cuda"), ("cpu", "is for a tensor on cuda")])
