@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy import files
+from tensorcopy.measure.settings import machine_name
 from tensorcopy.worker.devices import DEVICES
 
 if TYPE_CHECKING:
@@ -29,16 +30,7 @@ def add_results(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which results are meant."""
     named = "a folder in results; default: of those that have the newest release of the device, the one with most releases"
     parser.add_argument("--device", default="", choices=DEVICES, help="cases on this device; default: cpu where it was measured")
-    parser.add_argument("--history", action=StoreName, default="", metavar="NAME", help=named)
-
-
-class StoreName(argparse.Action):
-    """Store a name that restricts the results; an empty one, as of an unset variable of a shell, would restrict nothing."""
-
-    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
-        if not values.strip():
-            raise argparse.ArgumentError(self, f"got {values!r}; allowed: a name; next: leave {option} out for its default")
-        setattr(namespace, self.dest, values)
+    parser.add_argument("--history", type=machine_name, metavar="NAME", help=named)
 
 
 def path(text: str) -> Path:

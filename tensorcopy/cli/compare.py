@@ -101,15 +101,12 @@ def _require_allowed(options: argparse.Namespace) -> None:
 
 def _why_nothing(options: argparse.Namespace, whole: Comparison, comparison: Comparison) -> str:
     """Return why no case was compared; whole : the comparison of which `comparison` is what was asked for."""
-    from tensorcopy.judge.paired import ONE_SIDED, Reason
     from tensorcopy.report import comparison as reports
     from tensorcopy.results.cases import kinds_of_cases, some
 
-    what, changes = "nothing was compared", comparison.changes
-    if changes and all(change.reason in (*ONE_SIDED, Reason.OTHER_VERSION) for change in changes.values()):
-        return f"{what}: the sides have no case in common ({', '.join(dict.fromkeys(case.device for case in changes))})"
-    if changes:
-        return f"{what}: {reports.reasons(changes.values())}"
+    what = "nothing was compared"
+    if comparison.changes:
+        return f"{what}: {reports.reasons(comparison.changes.values())}"
     if not whole.changes:
         return f"{what}: no case was timed or tracked"
     selection = {"--case": options.case and repr(options.case), "--device": options.device}
@@ -143,7 +140,7 @@ def _stored(options: argparse.Namespace) -> Comparison:
     loaded = reader.load_results(results_folder(), own)
     command = shlex.join(["tensorcopy", "compare", *sides, *(["--metric", unit] if unit else [])])
     try:
-        pair = select.pair(*sides, loaded, own.releases, options.history, options.device, command=command, unit=unit)
+        pair = select.pair(*sides, loaded, own.releases, options.history or "", options.device, command=command, unit=unit)
     except TensorcopyError as error:
         named = [next(filter(git.find, (side, f"v{side}")), "") for side in sides]  # "0.1.0" may mean the project's own tag
         if all(named):
@@ -215,8 +212,8 @@ def _history(options: argparse.Namespace) -> int:
     own = campaign()
     loaded = reader.load_results(results_folder(), own)
     command = shlex.join(["tensorcopy", "history", *filter(None, [options.case])])
-    chosen, device = select.chosen(loaded, options.history, options.device, command=command)
-    output.print_errors(problems := loaded.concerning(options.history))
+    chosen, device = select.chosen(loaded, options.history or "", options.device, command=command)
+    output.print_errors(problems := loaded.concerning(options.history or ""))
     by_case = case_history.over(chosen.results, own.rules)
     cases = {case.name: case for case in by_case if case.device == device}
     selected = {cases[name]: by_case[cases[name]] for name in matching(cases, options.case)}
@@ -242,7 +239,7 @@ def _why(options: argparse.Namespace) -> int:
     own, sides = campaign(), (options.before, options.after)
     loaded = reader.load_results(results_folder(), own)
     command = shlex.join(["tensorcopy", "why", options.case, *sides])
-    pair = select.pair(*sides, loaded, own.releases, options.history, options.device, command=command)
+    pair = select.pair(*sides, loaded, own.releases, options.history or "", options.device, command=command)
     report = causes.of_pair(pair, options.case, own.rules)
     code = output.print_errors(pair.problems)
     output.show(report, options.format)

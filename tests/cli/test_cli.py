@@ -38,14 +38,13 @@ def options(parser, *words):
             yield words, action.option_strings[-1], action
 
 
-TEXTS = (None, path, line, settings.expression)  # types of options that are no number
+TEXTS = (None, path, line, settings.expression, settings.machine_name)  # types of options that are no number
 NUMBERS = ("nan", "-3", "1.5", "0", "", "3", "1e400")
 VALID = {"--margin": ("1.5", "3"), "--for": ()}  # of those; of every other option the whole number
-NAMES = ("--history",)  # any text but none
 GIVEN = [
     (words, option, value)
     for words, option, action in options(parser())
-    for value in ([""] if option in NAMES or action.type is path else NUMBERS if action.type not in TEXTS else ())
+    for value in ([""] if action.type in (path, settings.machine_name) else NUMBERS if action.type not in TEXTS else ())
 ]
 GIVEN += [(["measure"], "--launches", text) for text in ("1001", "٥")]
 GIVEN += [(["measure"], "--history", "../box")]
