@@ -12,8 +12,6 @@ from tensorcopy.releases import interpreters, release_table
 from tensorcopy.results import suite_specs
 from tensorcopy.results.cases import Case, case_of
 
-OBSERVER, PROFILER = "tensorcopy.copying.inside.conformance", "tensorcopy.copying.inside.profiler"
-
 
 @cache
 def shipped() -> Campaign:
@@ -30,8 +28,8 @@ def shipped() -> Campaign:
         specs=specs,
         pins_numpy=True,
         is_shipped=True,
-        observers=(OBSERVER,),
-        profiler=PROFILER,
+        observers=("tensorcopy.copying.inside.conformance",),
+        profiler="tensorcopy.copying.inside.profiler",
         pages="tensorcopy.copying.pages",
         measured=("benchmarks/", "tensorcopy/", "asv.conf.json", "pyproject.toml"),
         quick=rf"^({quick})\.",

@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT))
 from asv_runner.benchmarks.mark import SkipNotImplemented
 from asv_runner.discovery import disc_benchmarks
 
-from benchmarks import cases
+from benchmarks import cases, floors
 from tensorcopy.copying import shipped as campaign
 from tensorcopy.copying.inside import loop
 from tensorcopy.copying.inside.methods import ALTERNATIVES, COPIES, DTYPES, make_tensor
@@ -44,6 +44,15 @@ def test_a_tensor_that_the_device_cannot_hold_is_skipped(monkeypatch, device, nb
     else:
         with pytest.raises(SkipNotImplemented, match=r"4 tensors of 1 GiB, and the device has 2\.0 GiB"):
             cases.skip_without_memory(2**28, device)
+
+
+def test_the_baseline_of_a_strided_tensor_gathers_elements_of_its_size():
+    """That of a dense one copies bytes in a row."""
+    for suite, time, strides in ((floors.Strided(), floors.Strided.time_gather, 8), (floors.ByBytes(), floors.ByBytes.time_memcpy, 1)):
+        suite.tensorcopy_loops = []
+        time(suite, "kept", 2**14)
+        x = suite.tensorcopy_loops[0].names["x"]
+        assert (x.shape, x.strides) == ((2**14,), (strides,))
 
 
 def test_making_a_case_takes_no_time_on_the_clock(monkeypatch):
