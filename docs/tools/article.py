@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from docs.tools import standalone
 from tensorcopy.copying import memory, recommend
-from tensorcopy.copying.drawings import draw_graph
-from tensorcopy.copying.inside.printed import SECTIONS, Printed, drawn_graph, session
+from tensorcopy.copying.inside.printed import SECTIONS, Printed, session
 from tensorcopy.judge import methods
 from tensorcopy.judge.methods import Ratio, Word
 from tensorcopy.numbers import count, ratio_text
@@ -186,9 +185,8 @@ def _amounts(peaks: Iterable[tuple[str, Sequence[str]]]) -> str:
 
 
 def drawings(site: Site) -> dict[Path, str]:
-    """Return the figures and the article's first graph as files."""
-    figures = {Path(f"docs/{name}.svg"): measured(site, name).svg() for name in FIGURES}
-    return {**figures, Path("docs/graph.svg"): standalone.standalone(draw_graph(drawn_graph()))}
+    """Return the figures as files."""
+    return {Path(f"docs/{name}.svg"): measured(site, name).svg() for name in FIGURES}
 
 
 PARTS: dict[str, Callable[[Site], str]] = {

@@ -5,8 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tensorcopy.copying import advise
-from tensorcopy.copying.drawings import draw_graph, draw_methods
-from tensorcopy.copying.inside.printed import drawn_graph
+from tensorcopy.copying.drawings import draw_methods
 from tests import launch_files
 
 
@@ -44,9 +43,3 @@ def test_an_ndarray_has_no_mark_and_no_gradient():
     array = launch_files.observed(gives="ndarray", keeps_graph=None, is_leaf=None, requires_grad=None)
     drawn = counted(draw_methods({"a": array})["a"])
     assert (drawn["leaf"], "flows" in drawn, "flows broken" in drawn) == (1, False, False)
-
-
-def test_the_graph_has_a_head_where_a_gradient_stays():
-    """At w and b, not at x, which requires none."""
-    drawn = counted(draw_graph(drawn_graph()))
-    assert (drawn["head"], drawn["cut"]) == (2, 1)
