@@ -31,13 +31,6 @@ KEPT = {
     "ci": "what is finished is kept, and the same command continues with the rest",
 }
 
-# commands by what they are for, as the help lists them
-GROUPS = {
-    "Copy a tensor with the torch that is installed": ("advise", "check", "plot"),
-    "Read the results": ("compare", "history", "why"),
-    "Measure": ("dashboard", "measure", "init"),
-    "In workflows": ("ci",),
-}
 EXAMPLES = """examples:
   tensorcopy advise --to numpy --requires-grad     the code to type, measured here
   tensorcopy compare 2.14 2.15                     what changed between two releases
@@ -114,9 +107,11 @@ def fault(error: Exception) -> TensorcopyError:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    program = _Program(prog="tensorcopy", description="How do I copy a tensor? Measured on torch releases since 1.9, on CPU and CUDA.")
+    about = "How do I copy a tensor? Measured on torch releases since 1.9, on CPU and CUDA."
+    form = argparse.RawDescriptionHelpFormatter  # keeps the lines of the examples
+    program = _Command(prog="tensorcopy", description=about, epilog=EXAMPLES, formatter_class=form)
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
-    commands = program.add_subparsers(dest="verb", metavar="COMMAND", parser_class=_Command)
+    commands = program.add_subparsers(title="commands", dest="verb", metavar="COMMAND", parser_class=_Command)
     for module in (local, compare, measure, init, ci):
         module.add(commands)
     return program
@@ -129,23 +124,3 @@ class _Command(argparse.ArgumentParser):
         if arg_strings == ["--"] and (action.nargs is None or action.option_strings):
             raise argparse.ArgumentError(action, "got '--'; allowed: a value, after -- that ends the options")
         return super()._get_values(action, arg_strings)
-
-
-class _Program(_Command):
-    """A parser whose help lists the commands by what they are for."""
-
-    def format_help(self) -> str:
-        """Return the usage, the commands in groups, and examples."""
-        formatter = self._get_formatter()
-        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
-        formatter.add_text(self.description)
-        (commands,) = (action for action in self._actions if isinstance(action, argparse._SubParsersAction))
-        by_name = {action.dest: action for action in commands._get_subactions()}
-        for title, names in GROUPS.items():
-            formatter.start_section(title)
-            formatter.add_arguments([by_name[name] for name in names])
-            formatter.end_section()
-        formatter.start_section("Options")
-        formatter.add_arguments([action for action in self._actions if action.option_strings])
-        formatter.end_section()
-        return f"{formatter.format_help()}\n{EXAMPLES}\n"

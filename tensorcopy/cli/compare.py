@@ -151,13 +151,6 @@ def _stored(options: argparse.Namespace) -> Comparison:
         comparison = comparisons.between(Question(pair.before, pair.after, margin=options.margin), unit)
     else:
         comparison = case_history.between(Question(pair.before, pair.after, own.rules, options.margin), pair.history.results)
-    if unit and not comparison.changes:
-        raise TensorcopyError(
-            f"no {unit} were counted on both sides",
-            got=" and ".join(comparison.labels),
-            allowed="two releases of one history with counts",
-            next=f"tensorcopy measure {' '.join(f'{each.version}@{each.python}' for each in (pair.before, pair.after))}",
-        )
     return replace(comparison.selected(device=pair.device), problems=pair.problems)
 
 
