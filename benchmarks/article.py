@@ -6,48 +6,33 @@ Only the newest release of a machine is timed, beside the reference: see `newest
 from tensorcopy.copying.inside.methods import CONVERSIONS, COPIES
 from tensorcopy.worker.devices import ACCELERATORS
 
-from .cases import NUMELS, ON_DEVICE, Suite, case
+from . import conversions, copies
+from .cases import NUMELS, ON_DEVICE
 
 SIZES = [2**k for k in range(15)]
 BETWEEN = [numel for numel in SIZES if numel not in NUMELS]
 BETWEEN_ON_DEVICE = [numel for numel in SIZES if numel not in ON_DEVICE]
 
 
-class Copies(Suite):
+class Copies(copies.BySize):
     """The sizes between those of `copies.BySize`."""
 
     params = [list(COPIES), BETWEEN]
-    param_names = ["method", "numel"]
-
-    def time_copy(self, method, numel):
-        self.time(case(COPIES[method], numel))
 
 
-class CopiesOnDevice(Suite):
+class CopiesOnDevice(copies.Throughput):
     """The sizes between those of `copies.Throughput`."""
 
     params = [list(COPIES), BETWEEN_ON_DEVICE, list(ACCELERATORS)]
-    param_names = ["method", "numel", "device"]
-
-    def time_copy(self, method, numel, device):
-        self.time(case(COPIES[method], numel, device=device))
 
 
-class Conversions(Suite):
+class Conversions(conversions.BySize):
     """The sizes between those of `conversions.BySize`."""
 
     params = [list(CONVERSIONS), BETWEEN]
-    param_names = ["method", "numel"]
-
-    def time_conversion(self, method, numel):
-        self.time(case(CONVERSIONS[method], numel))
 
 
-class ConversionsOnDevice(Suite):
+class ConversionsOnDevice(conversions.Latency):
     """The sizes between those of `conversions.Latency`."""
 
     params = [list(CONVERSIONS), BETWEEN_ON_DEVICE, list(ACCELERATORS)]
-    param_names = ["method", "numel", "device"]
-
-    def time_conversion(self, method, numel, device):
-        self.time(case(CONVERSIONS[method], numel, device=device))

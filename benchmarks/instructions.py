@@ -21,7 +21,7 @@ from tensorcopy.errors import TensorcopyError
 from .cases import skip
 
 
-class Instructions:
+class _Instructions:
     """The measurement of all suites of this module: counts by `Section`."""
 
     version = "2"
@@ -34,24 +34,22 @@ class Instructions:
 
     setup_cache.timeout = 1800
 
-    def count(self, counts, section):
+    def track_instructions(self, counts, method, numel, value):
         if isinstance(counts, str):
             skip(counts)
+        section = Section(method, numel, **{self.param_names[2]: value})
         if section not in counts:
-            skip(f"{section.method} is not in this torch, or raises for this tensor")
+            skip(f"{method} is not in this torch, or raises for this tensor")
         return counts[section]
 
+    track_instructions.unit = "instructions"
 
-class BySize(Instructions):
+
+class BySize(_Instructions):
     """Copies and conversions, without grad and of a leaf that requires grad."""
 
     params = [list(BY_SIZE), list(NUMELS), [False, True]]
     param_names = ["method", "numel", "requires_grad"]
-
-    def track_instructions(self, counts, method, numel, requires_grad):
-        return self.count(counts, Section(method, numel, requires_grad=requires_grad))
-
-    track_instructions.unit = "instructions"
 
 
 class Others(BySize):
@@ -60,25 +58,15 @@ class Others(BySize):
     params = [list(OTHERS), list(OTHER_NUMELS), [False, True]]
 
 
-class ByLayout(Instructions):
+class ByLayout(_Instructions):
     """A copy of a tensor that is not dense needs a separate kernel."""
 
     params = [list(COPIED), list(LAYOUT_NUMELS), list(LAYOUTS[1:])]
     param_names = ["method", "numel", "layout"]
 
-    def track_instructions(self, counts, method, numel, layout):
-        return self.count(counts, Section(method, numel, layout=layout))
 
-    track_instructions.unit = "instructions"
-
-
-class ByDtype(Instructions):
+class ByDtype(_Instructions):
     """A kernel that lost its vectorisation for one dtype is seen here."""
 
     params = [list(COPIED), list(DTYPE_NUMELS), list(DTYPES[1:])]
     param_names = ["method", "numel", "dtype"]
-
-    def track_instructions(self, counts, method, numel, dtype):
-        return self.count(counts, Section(method, numel, dtype=dtype))
-
-    track_instructions.unit = "instructions"

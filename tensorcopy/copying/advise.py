@@ -25,7 +25,6 @@ from tensorcopy.releases import interpreters
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 SHIPPED = Path(__file__).with_name("shipped.json")
-TARGETS = {"tensor": "tensor", "numpy": "ndarray", "ndarray": "ndarray"}  # by the name that users type
 TURNS = 60
 MOST_SHIPPED, MOST_HERE = 2**62, 2**30  # elements of x, of which the nearest size is looked up or it is measured
 
@@ -74,18 +73,14 @@ def advise(
 
     Raises TensorcopyError for a request that cannot be answered.
     """
-    if to not in TARGETS:
+    if to not in ("tensor", "numpy"):
         raise TensorcopyError("unknown target", got=repr(to), allowed="tensor or numpy", next="tensorcopy advise --to numpy")
-    has_graph = TARGETS[to] == "tensor" and requires_grad
+    has_graph = to == "tensor" and requires_grad
     if keep_graph and not has_graph:
-        is_array = TARGETS[to] != "tensor"
-        raise TensorcopyError(
-            "there is no graph to keep",
-            got="an ndarray" if is_array else "an x that requires no grad",
-            allowed="a tensor, of an x that requires grad",
-            next="leave out --keep-graph" if is_array else "add --requires-grad, or leave out --keep-graph",
-        )
-    request = CopyRequest(TARGETS[to], independent, keep_graph if has_graph else None, requires_grad, device, dtype, layout)
+        what, got = "there is no graph to keep", "an x that requires no grad" if to == "tensor" else "an ndarray"
+        raise TensorcopyError(what, got=got, allowed="a tensor, of an x that requires grad", next="leave out --keep-graph")
+    made = "tensor" if to == "tensor" else "ndarray"
+    request = CopyRequest(made, independent, keep_graph if has_graph else None, requires_grad, device, dtype, layout)
     request.check()
     here = not shipped and can_measure()
     if not 1 <= numel <= (MOST_HERE if here else MOST_SHIPPED):

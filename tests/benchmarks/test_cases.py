@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT))
 from asv_runner.benchmarks.mark import SkipNotImplemented
 from asv_runner.discovery import disc_benchmarks
 
-from benchmarks import cases, floors
+from benchmarks import cases, floors, instructions
 from tensorcopy.copying import shipped as campaign
 from tensorcopy.copying.inside import loop
 from tensorcopy.copying.inside.methods import ALTERNATIVES, COPIES, DTYPES, make_tensor
@@ -53,6 +53,17 @@ def test_the_baseline_of_a_strided_tensor_gathers_elements_of_its_size():
         time(suite, "kept", 2**14)
         x = suite.tensorcopy_loops[0].names["x"]
         assert (x.shape, x.strides) == ((2**14,), (strides,))
+
+
+@pytest.mark.parametrize(("suite", "name", "value"), [("BySize", "requires_grad", True), ("ByLayout", "layout", "strided")])
+def test_instructions_are_those_of_the_section_with_the_suite_s_parameter(suite, name, value):
+    """A section that was not counted is skipped with the method's name; without valgrind all are, with the reason."""
+    track = getattr(instructions, suite)().track_instructions
+    counts = {instructions.Section("tensor", 16): 8.0, instructions.Section("tensor", 16, **{name: value}): 7.0}
+    assert track(counts, "tensor", 16, value) == 7.0
+    for of, reason in ((counts, "tensor is not in this torch"), ("no valgrind", "no valgrind")):
+        with pytest.raises(SkipNotImplemented, match=reason):
+            track(of, "tensor", 32, value)
 
 
 def test_making_a_case_takes_no_time_on_the_clock(monkeypatch):
