@@ -1,6 +1,6 @@
 """Three ways to make an independent ndarray from a tensor.
 
-From an accelerator they go through `.cpu()`.
+From an accelerator they go through `.cpu()`. The parameters, besides the method, are those of `case`.
 """
 
 from tensorcopy.copying import LAYOUTS
@@ -16,11 +16,11 @@ class BySize(Suite):
     params = [list(CONVERSIONS), NUMELS]
     param_names = ["method", "numel"]
 
-    def time_conversion(self, method, numel):
-        self.time(case(CONVERSIONS[method], numel))
+    def time_conversion(self, method, *tensor):
+        self.time(case(CONVERSIONS[method], **dict(zip(self.param_names[1:], tensor))))
 
 
-class ByGrad(Suite):
+class ByGrad(BySize):
     """With `clone` before `detach`, the clone is recorded in the graph.
 
     BySize has the same cases without grad.
@@ -29,21 +29,15 @@ class ByGrad(Suite):
     params = [list(CONVERSIONS), NUMELS, [True]]
     param_names = ["method", "numel", "requires_grad"]
 
-    def time_conversion(self, method, numel, requires_grad):
-        self.time(case(CONVERSIONS[method], numel, requires_grad=requires_grad))
 
-
-class ByLayout(Suite):
+class ByLayout(BySize):
     """`ndarray.copy()` returns C order, `clone` keeps strides: different work."""
 
     params = [list(CONVERSIONS), [2**14, 2**17], list(LAYOUTS)]
     param_names = ["method", "numel", "layout"]
 
-    def time_conversion(self, method, numel, layout):
-        self.time(case(CONVERSIONS[method], numel, layout=layout))
 
-
-class ByDtype(Suite):
+class ByDtype(BySize):
     """bfloat16 is skipped: numpy has no such type."""
 
     params = [list(CONVERSIONS), [2**17], list(DTYPES)]
@@ -52,14 +46,11 @@ class ByDtype(Suite):
     def time_conversion(self, method, numel, dtype):
         if dtype == "bfloat16":
             skip("numpy has no bfloat16")
-        self.time(case(CONVERSIONS[method], numel, dtype=dtype))
+        super().time_conversion(method, numel, dtype)
 
 
-class Latency(Suite):
+class Latency(BySize):
     """`.cpu()` waits for the device, so throughput and latency are the same."""
 
     params = [list(CONVERSIONS), ON_DEVICE, list(ACCELERATORS)]
     param_names = ["method", "numel", "device"]
-
-    def time_conversion(self, method, numel, device):
-        self.time(case(CONVERSIONS[method], numel, device=device))

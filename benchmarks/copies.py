@@ -1,4 +1,4 @@
-"""Ways to copy a tensor, by size, graph, layout, dtype and device."""
+"""Ways to copy a tensor, by size, graph, layout, dtype and device: the parameters, besides the method, are those of `case`."""
 
 from tensorcopy.copying import LAYOUTS
 from tensorcopy.copying.inside.methods import COPIES, DTYPES, METHODS
@@ -15,11 +15,11 @@ class BySize(Suite):
     params = [BY_SIZE, NUMELS]
     param_names = ["method", "numel"]
 
-    def time_copy(self, method, numel):
-        self.time(case(METHODS[method], numel))
+    def time_copy(self, method, *tensor):
+        self.time(case(METHODS[method], **dict(zip(self.param_names[1:], tensor))))
 
 
-class ByGrad(Suite):
+class ByGrad(BySize):
     """`clone()` and `empty_like().copy_()` stay in the graph, which costs time.
 
     BySize has the same cases without grad.
@@ -28,31 +28,22 @@ class ByGrad(Suite):
     params = [BY_SIZE, NUMELS, [True]]
     param_names = ["method", "numel", "requires_grad"]
 
-    def time_copy(self, method, numel, requires_grad):
-        self.time(case(METHODS[method], numel, requires_grad=requires_grad))
 
-
-class ByLayout(Suite):
+class ByLayout(BySize):
     """Dense tensors are copied in memory order; a strided one is gathered."""
 
     params = [list(COPIES), [2**14, 2**17], list(LAYOUTS)]
     param_names = ["method", "numel", "layout"]
 
-    def time_copy(self, method, numel, layout):
-        self.time(case(COPIES[method], numel, layout=layout))
 
-
-class ByDtype(Suite):
+class ByDtype(BySize):
     """The time depends on the number of bytes, not on their meaning."""
 
     params = [list(COPIES), [2**17], list(DTYPES)]
     param_names = ["method", "numel", "dtype"]
 
-    def time_copy(self, method, numel, dtype):
-        self.time(case(COPIES[method], numel, dtype=dtype))
 
-
-class Throughput(Suite):
+class Throughput(BySize):
     """Many copies in a row, with one wait for the device before and one after.
 
     The CPU, which has no queue, is in BySize.
@@ -60,9 +51,6 @@ class Throughput(Suite):
 
     params = [list(COPIES), ON_DEVICE, list(ACCELERATORS)]
     param_names = ["method", "numel", "device"]
-
-    def time_copy(self, method, numel, device):
-        self.time(case(COPIES[method], numel, device=device))
 
 
 class Latency(Suite):

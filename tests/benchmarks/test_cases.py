@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT))
 from asv_runner.benchmarks.mark import SkipNotImplemented
 from asv_runner.discovery import disc_benchmarks
 
-from benchmarks import cases, floors, instructions
+from benchmarks import article, cases, copies, floors, instructions
 from tensorcopy.copying import shipped as campaign
 from tensorcopy.copying.inside import loop
 from tensorcopy.copying.inside.methods import ALTERNATIVES, COPIES, DTYPES, make_tensor
@@ -53,6 +53,23 @@ def test_the_baseline_of_a_strided_tensor_gathers_elements_of_its_size():
         time(suite, "kept", 2**14)
         x = suite.tensorcopy_loops[0].names["x"]
         assert (x.shape, x.strides) == ((2**14,), (strides,))
+
+
+@pytest.mark.parametrize(
+    ("suite", "values", "made"),
+    [
+        (copies.ByGrad, (1024, True), ((1024,), (1,), torch.float32, True)),
+        (copies.ByLayout, (2**14, "strided"), ((2**14,), (2,), torch.float32, False)),
+        (copies.ByDtype, (2**17, "float16"), ((2**17,), (1,), torch.float16, False)),
+        (article.Copies, (4,), ((4,), (1,), torch.float32, False)),
+    ],
+)
+def test_the_parameters_of_a_suite_are_those_of_its_tensor(suite, values, made):
+    timed = suite()
+    timed.tensorcopy_loops = []
+    timed.time_copy("clone", *values)
+    x = timed.tensorcopy_loops[0].names["x"]
+    assert (tuple(x.shape), x.stride(), x.dtype, x.requires_grad) == made
 
 
 @pytest.mark.parametrize(("suite", "name", "value"), [("BySize", "requires_grad", True), ("ByLayout", "layout", "strided")])
