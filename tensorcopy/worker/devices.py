@@ -27,11 +27,6 @@ OLD_DRIVER = "driver on your system is too old"
 NO_MEMORY = "MPS allocated: 0 bytes"  # in what torch raises on a hosted Mac, whose MPS device has no memory
 
 
-def with_device(error: str, device: str) -> str:
-    """Return an error in which `{device}` stands for the device of a tensor, as torch words it: it names the device "cuda:0"."""
-    return error.replace("{device}", device if device == "cpu" else f"{device}:0")
-
-
 class Usability(str, Enum):
     """Whether this torch can use a device."""
 
@@ -69,8 +64,7 @@ def state(device: str) -> State:
     if not backend.is_available():
         return _unavailable(device)
     try:
-        missing = _missing_kernels() if device == "cuda" else ""
-        if missing:
+        if device == "cuda" and (missing := _missing_kernels()):
             return State(Usability.UNSUPPORTED, missing)
         torch.ones(1, device=device).add_(1)
         wait(device)
@@ -83,10 +77,6 @@ def _unavailable(device: str) -> State:
     """Return why torch reports that `device` is not available."""
     import torch
 
-    if device == "cuda" and torch.version.cuda is None and getattr(torch.version, "hip", None) is None:
-        return State(Usability.ABSENT, f"torch {torch.__version__} is built without CUDA")
-    if device == "mps":
-        return State(Usability.ABSENT, f"torch {torch.__version__} finds no Apple GPU")
     try:
         getattr(getattr(torch, device), "init", int)()
     except Exception as error:  # as in `state`

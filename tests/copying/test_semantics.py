@@ -86,6 +86,8 @@ def test_an_outcome_is_told_in_words():
     assert describe(asdict(leaf)) == "independent, out of the graph, requires grad itself"
     zeros = semantics.observed(operation("np.zeros(x.shape)"), "cpu").plain
     assert describe(asdict(zeros)) == "changes values, independent, dtype float64, layout contiguous"
+    error = asdict(semantics.raises("TypeError: no {device} tensor"))
+    assert [describe(error, device) for device in ("cpu", "cuda")] == ["TypeError: no cpu tensor", "TypeError: no cuda:0 tensor"]
 
 
 def test_nan_equals_nan_and_shapes_must_agree():

@@ -124,3 +124,10 @@ def test_the_settings_are_those_before_torch_adds_its_own(monkeypatch):
     monkeypatch.delenv("CUDA_MODULE_LOADING", raising=False)
     monkeypatch.setattr(devices, "available", look_for_a_gpu)
     assert "CUDA_MODULE_LOADING" not in provenance.collect()["settings"]
+
+
+def test_a_gpu_that_this_torch_has_no_kernels_for_is_not_supported(first_use, monkeypatch):
+    """It does not fail, and is not absent: pages and commands say why it was left out."""
+    first_use("cuda", RuntimeError("no kernel image"))
+    monkeypatch.setattr(devices, "_missing_kernels", lambda: "torch 1.9.0 has no kernels for it")
+    assert devices.state("cuda") == devices.State(Usability.UNSUPPORTED, "torch 1.9.0 has no kernels for it")
