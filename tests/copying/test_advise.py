@@ -27,7 +27,6 @@ def benchmark(nanoseconds, **observed):
     spread = {name: [time * 1e-9 * (1 + turn % 7 / 300) for turn in range(60)] for name, time in {**nanoseconds, BASELINE: 100}.items()}
     return {
         "torch": "2.15.0",
-        "python": "3.11.7",
         "on": "a CPU",
         "day": "2026-11-22",
         "methods": rows,

@@ -7,7 +7,6 @@ launches (`loop`), so that other load on the machine affects all of them alike.
 from __future__ import annotations
 
 import json
-import platform
 import warnings
 from collections.abc import Sequence
 from datetime import datetime, timezone
@@ -21,8 +20,6 @@ from tensorcopy.copying.inside.methods import METHODS, Method, make_tensor
 from tensorcopy.errors import TensorcopyError, line_of
 from tensorcopy.worker import devices
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
-
-LONGEST = 5.0  # seconds of all turns of a size
 
 
 def time_methods(
@@ -44,7 +41,7 @@ def time_methods(
     needed : a method without which the times of the others mean nothing; "" for none
     report_progress : called with the share that is done (0 to 1) and the current step
 
-    Returns plain values: "torch", "python", "on" and "day"; "methods" as `conformance.observed_on` returns them; "times": by size and name
+    Returns plain values: "torch", "on" and "day"; "methods" as `conformance.observed_on` returns them; "times": by size and name
     the seconds per call of each turn, with those of the memcpy baseline, whose code is "baseline"; and "left_out" with the reason, by name,
     why one was not timed: it fails, or its result does not have the values of x. Raises TensorcopyError for a device that cannot be used,
     and where the needed method cannot be timed.
@@ -79,10 +76,9 @@ def time_methods(
             for number, each in enumerate(loops.values()):
                 report_progress((place + number / len(loops) / 4) / len(numels), f"measuring: {numel} elements")
                 each.calibrate()
-            times[numel] = loop.take_turns(loops, turns, LONGEST)
+            times[numel] = loop.take_turns(loops, turns)
     return {
         "torch": torch.__version__,
-        "python": platform.python_version(),
         "on": devices.model(device),
         "day": datetime.now(timezone.utc).date().isoformat(),
         "methods": methods,
