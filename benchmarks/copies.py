@@ -53,14 +53,11 @@ class Throughput(BySize):
     param_names = ["method", "numel", "device"]
 
 
-class Latency(Suite):
+class Latency(Throughput):
     """One copy at a time: the device is waited for after each.
 
     Every time contains a wait, whose own is `floors.WaitAlone`.
     """
-
-    params = [list(COPIES), ON_DEVICE, list(ACCELERATORS)]
-    param_names = ["method", "numel", "device"]
 
     def time_copy(self, method, numel, device):
         self.time(case(COPIES[method], numel, device=device, each_waited_for=True))

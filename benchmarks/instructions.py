@@ -5,16 +5,6 @@ All are counted in one process per release, which takes a minute or two; skipped
 
 from tensorcopy.copying import LAYOUTS
 from tensorcopy.copying.inside import instruction_count
-from tensorcopy.copying.inside.instruction_count import (
-    BY_SIZE,
-    COPIED,
-    DTYPE_NUMELS,
-    LAYOUT_NUMELS,
-    NUMELS,
-    OTHER_NUMELS,
-    OTHERS,
-    Section,
-)
 from tensorcopy.copying.inside.methods import DTYPES
 from tensorcopy.errors import TensorcopyError
 
@@ -37,7 +27,7 @@ class _Instructions:
     def track_instructions(self, counts, method, numel, value):
         if isinstance(counts, str):
             skip(counts)
-        section = Section(method, numel, **{self.param_names[2]: value})
+        section = instruction_count.Section(method, numel, **{self.param_names[2]: value})
         if section not in counts:
             skip(f"{method} is not in this torch, or raises for this tensor")
         return counts[section]
@@ -48,25 +38,25 @@ class _Instructions:
 class BySize(_Instructions):
     """Copies and conversions, without grad and of a leaf that requires grad."""
 
-    params = [list(BY_SIZE), list(NUMELS), [False, True]]
+    params = [list(instruction_count.BY_SIZE), list(instruction_count.NUMELS), [False, True]]
     param_names = ["method", "numel", "requires_grad"]
 
 
 class Others(BySize):
     """Primitives and alternatives."""
 
-    params = [list(OTHERS), list(OTHER_NUMELS), [False, True]]
+    params = [list(instruction_count.OTHERS), list(instruction_count.OTHER_NUMELS), [False, True]]
 
 
 class ByLayout(_Instructions):
     """A copy of a tensor that is not dense needs a separate kernel."""
 
-    params = [list(COPIED), list(LAYOUT_NUMELS), list(LAYOUTS[1:])]
+    params = [list(instruction_count.COPIED), list(instruction_count.LAYOUT_NUMELS), list(LAYOUTS[1:])]
     param_names = ["method", "numel", "layout"]
 
 
 class ByDtype(_Instructions):
     """A kernel that lost its vectorisation for one dtype is seen here."""
 
-    params = [list(COPIED), list(DTYPE_NUMELS), list(DTYPES[1:])]
+    params = [list(instruction_count.COPIED), list(instruction_count.DTYPE_NUMELS), list(DTYPES[1:])]
     param_names = ["method", "numel", "dtype"]

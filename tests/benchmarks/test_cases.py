@@ -14,7 +14,7 @@ from asv_runner.discovery import disc_benchmarks
 
 from benchmarks import article, cases, copies, floors, instructions
 from tensorcopy.copying import shipped as campaign
-from tensorcopy.copying.inside import loop
+from tensorcopy.copying.inside import instruction_count, loop
 from tensorcopy.copying.inside.methods import ALTERNATIVES, COPIES, DTYPES, make_tensor
 from tensorcopy.measure import launch, plan
 from tensorcopy.worker import turns
@@ -76,7 +76,7 @@ def test_the_parameters_of_a_suite_are_those_of_its_tensor(suite, values, made):
 def test_instructions_are_those_of_the_section_with_the_suite_s_parameter(suite, name, value):
     """A section that was not counted is skipped with the method's name; without valgrind all are, with the reason."""
     track = getattr(instructions, suite)().track_instructions
-    counts = {instructions.Section("tensor", 16): 8.0, instructions.Section("tensor", 16, **{name: value}): 7.0}
+    counts = {instruction_count.Section("tensor", 16): 8.0, instruction_count.Section("tensor", 16, **{name: value}): 7.0}
     assert track(counts, "tensor", 16, value) == 7.0
     for of, reason in ((counts, "tensor is not in this torch"), ("no valgrind", "no valgrind")):
         with pytest.raises(SkipNotImplemented, match=reason):
