@@ -10,7 +10,7 @@ than the usual form, takes its place.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import exp, log
 from statistics import fmean, median
 from typing import Any
@@ -380,15 +380,6 @@ class Answer:
 
     def __str__(self) -> str:
         return self.code
-
-    def document(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
-        evidence, cells = self.table.evidence, self.column.cells if self.column else {}
-        times = {row.method: asdict(cells[row.method]) if row.method in cells else {"seconds": None} for row in self.table.rows}
-        rows = [{"method": row.method, "code": row.code, "caveats": row.caveats, **times[row.method]} for row in self.table.rows]
-        values = {"code": self.code, "why": self.why, "numel": self.numel, "notes": self.table.notes, "methods": rows}
-        source = {name: getattr(evidence, name) for name in ("measured", "torch", "on", "day", "left_out")}
-        return {**values, "request": asdict(self.table.request), "timed": asdict(self.table.timed), **source}
 
 
 def answer(evidence: Evidence, request: CopyRequest, numel: int = NUMEL) -> Answer:
