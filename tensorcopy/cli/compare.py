@@ -160,6 +160,7 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
     from tensorcopy.judge.paired import MARGIN
     from tensorcopy.measure import run, sides
     from tensorcopy.measure.plan import Request
+    from tensorcopy.results import launches
 
     own, paths, names = campaign(), configuration.paths(), [options.before, options.after]
     releases = [own.releases.find(name.partition("@")[0]) for name in names]
@@ -180,7 +181,7 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
         half=run.EXACT * (options.margin or MARGIN),
         together=True,
         history="here",
-        folder=run.now_folder(paths),
+        folder=paths.environments.parent / "now" / launches.new_id(),  # the launches of one answer are no part of a history
         until=monotonic() + (options.budget or BUDGET),
     )
     run.confirm_installing(request, own, paths, partial(output.console(stderr=True).print, soft_wrap=True))

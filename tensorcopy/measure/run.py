@@ -457,11 +457,6 @@ def compared(request: Request, outcome: RunOutcome, campaign: Campaign, margin: 
     return replace(comparison, changes={case: change for case, change in comparison.changes.items() if case in asked})
 
 
-def now_folder(paths: Paths) -> Path:
-    """Return a new folder for launches of one answer, which are no part of a history."""
-    return paths.environments.parent / "now" / launches.new_id()
-
-
 def revisions_folder(paths: Paths) -> Path:
     """Return the folder of the launches of git commits."""
     return paths.environments.parent / "revisions" / "results"

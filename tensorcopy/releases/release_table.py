@@ -74,11 +74,6 @@ class ReleaseIndex(tuple[Release, ...]):
         """Return the release of a SHA; None for another commit."""
         return self._by_sha.get(sha)
 
-    def version(self, sha: str) -> str:
-        """Return the version of a SHA, "" for another commit."""
-        release = self.of(sha)
-        return release.version if release else ""
-
     def find(self, name: str) -> Release:
         """Return the release of a version, tag, or SHA of at least 7 digits; of "2.14", its last patch in the table.
 
