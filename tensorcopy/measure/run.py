@@ -28,7 +28,7 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import Change, Reason
-from tensorcopy.measure import git, launch, plan, sides
+from tensorcopy.measure import git, launch, plan, settings, sides
 from tensorcopy.measure.launch import Benchmark
 from tensorcopy.measure.plan import Request, Task
 from tensorcopy.measure.process import SideFailed, shuffled, usable_cores
@@ -54,13 +54,9 @@ FIRST = 8
 UNDECIDED = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)  # what more launches can decide
 UNASKED = 2  # environments that are installed without a question: two releases to compare
 SIDE_GIGABYTES = 0.5  # of memory, of the process of a side with its fork
-LONGEST_NAME = 64  # characters of a folder's: file systems allow 255
 NAMED = 3  # cases that a line shows
 
-ALONE = (
-    "measured alone: its methods are ranked, and it is compared with no other release; tensorcopy measure takes turns with a reference, "
-    "and several --interpreter with each other"
-)
+ALONE = "measured alone, and compared with no other release: measure takes turns with a reference, several --interpreter with each other"
 
 
 @dataclass(frozen=True)
@@ -464,7 +460,7 @@ def revisions_folder(paths: Paths) -> Path:
 
 def machine_name() -> str:
     """Return the name of this machine: of the histories that begin here, unless a user names one."""
-    return re.sub(r"[^\w.+-]", "-", platform.node()).strip("._+-")[:LONGEST_NAME] or "host"
+    return re.sub(r"[^\w.+-]", "-", platform.node()).strip("._+-")[: settings.LONGEST_NAME] or "host"
 
 
 def requested(chosen: Sequence[Side], reference: Side | None, *, needs: str, budget: float, **fields: Any) -> tuple[Request, list[str]]:

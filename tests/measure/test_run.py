@@ -512,7 +512,7 @@ def test_a_launch_without_another_side_says_so(machine, capsys):
     assert measure("2.15.0", "--launches", "1") == 0
     assert machine.sides == [["2.15.0@3.11"]]
     printed = capsys.readouterr().out
-    assert "measured alone: its methods are ranked" in printed
+    assert "measured alone, and compared with no other release: " in printed
     assert "torch 2.15.0 is not measured on cuda: no kernels for sm_121" in printed
     assert "without the reference: torch 2.8.0 was not installed" in printed
 
