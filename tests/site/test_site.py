@@ -323,7 +323,7 @@ def test_this_machine_is_named_only_where_it_publishes(world_folder, tmp_path, m
         assert sum(f"({own}, this machine)" in heading.text for heading in data.all("h2")) == marks
         assert ("his machine" in first.text) == bool(marks)
         assert ("This machine:" in first.text) == (own == "vm")
-        assert ("Not compared with these: " in first.text) == (own != "vm")
+        assert ("not compared with these: " in first.text) == (own != "vm")
     files = files_in(tmp_path / "of vm")
     assert {"methods/cpu/detach_clone.html", "methods/cpu-vm/detach_clone.html", "data/cpu-vm/detach_clone.json"} <= files.keys()
     assert differences(world.site_of(results), files) == []
