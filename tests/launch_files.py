@@ -97,7 +97,6 @@ def write(
     sides: Mapping[str, Mapping[str, Any]] | None = None,
     launches: int = LAUNCHES,
     noise: float = 0.005,
-    common: float = COMMON,
     reference: str = "",
     machine: str = "box",
     start: datetime = START,
@@ -110,7 +109,7 @@ def write(
         is, with None where the side was not measured; or a text, with which the case fails on that side. A side without a time for a case
         skips it
     sides : what differs in the provenance of a side, such as {"2.15.0": {"numpy": "2.0.0"}}; those of `cases` need not be named
-    launches : their number, unless a case has a number for each; the seconds of one vary by `common` for all sides together
+    launches : their number, unless a case has a number for each; the seconds of one vary by `COMMON` for all sides together
     reference : the side that is marked as the reference
     in_turns : of a single side, whether its methods took turns
     provenance : what differs on all sides, such as cpu="…"
@@ -123,7 +122,7 @@ def write(
     chance = random.Random(seed)
     made_launches = []
     for number in range(number_of_launches):
-        disturbance = chance.gauss(0, common)
+        disturbance = chance.gauss(0, COMMON)
         by_case: dict[str, list[Turns]] = {}
         for text, times in cases.items():
             by_case[text] = []

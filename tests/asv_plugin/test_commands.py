@@ -11,7 +11,7 @@ import pytest
 
 from tests import launch_files
 from tests.conftest import ROOT
-from tests.repositories import AUTHOR
+from tests.repositories import AUTHOR, sha
 from tests.repositories import run as git
 
 BEFORE, TAG = "v2.14.1", "v2.15.0"
@@ -19,14 +19,20 @@ RELEASE = f"{TAG}^!"
 COPY = "copies.BySize.time_copy"
 TABLE = rf"▲ {COPY.rpartition('.')[0]} tensor numel=16 +2\.\d+ µs +2\.\d+ µs +\+[12]\d"
 LINE = re.compile(r"tensorcopy: [^:]+: got .*; allowed: .*; next: .*")
+COUNT = r"benchmark +value +± +launches\ninstructions\.BySize\.track_instructions\('tensor', 16\) +5\u2009001$"
+OF_CASES = r"'clone', 16\) +failed: RuntimeError: no\n.*'empty_like_copy', 16\) +1\.00 µs +0\.6 % +6$"  # half of the interval
+OF_COMMITS = r"[0-9a-f]{8} +[0-9a-f]{8} +lab +py3.11-cuda\n[0-9a-f]{8} +[0-9a-f]{8} +lab +py3.11-cuda$"
 WORKING = {  # with a regular expression of what is printed
-    "show": (["show", TAG], rf"^torch {TAG[1:]} on Python 3.11, box\n\n.*\n{COPY}\('tensor', 16\) +2\.\d+ µs +\d\.\d % +6$"),
-    "show everything": (["show"], rf"^commit .*\n(.*\n)*{TAG} +d0f2af8b +box +py3.11-cuda$"),
+    "show": (["show", TAG], rf"\Atorch {TAG[1:]} on Python 3.11, box\n\n{COUNT}\n(.*\n)*.*{OF_CASES}"),
+    "show everything": (["show"], rf"^commit .*\n(.*\n)*{TAG} +d0f2af8b +box +py3.11-cuda\n{OF_COMMITS}"),
+    "show a machine": (["show", "-m", "lab"], rf"\Acommit .*\n{OF_COMMITS}"),
+    "show a commit": (["show", "HEAD"], r"\A[0-9a-f]{8} with torch 2\.8\.0 on Python 3\.11, lab\n\n.*\n.*'tensor', 16\) +\S+ [µn]s +1$"),
+    "show one benchmark": (["show", TAG, "-b", "instr"], r"\Atorch .*\n\nbenchmark +value\ninstr.* +5\u2009001\n\Z"),
     "show details": (["show", "--details", TAG, "-b", "copies", "-m", "box"], rf"{COPY}\('clone_detach', 16\) +\S+ [µn]s"),
     "show an environment": (["show", TAG, "-E", "py3.11-cuda"], r"'tensor', 16\) +2\.\d+ µs"),
     "compare": (["compare", BEFORE, TAG], TABLE),
     "compare by name": (["compare", "2.14.1", "2.15", "--sort", "name", "--split", "-m", "box"], rf"^slower\n{TABLE}"),
-    "compare with a factor": (["compare", BEFORE, TAG, "-f", "1.5"], r"none of 2 cases slower.*(\n.*)*factor of 1\.5 on \(--factor\)"),
+    "compare with a factor": (["compare", BEFORE, TAG, "-f", "1.5"], r"none of 4 cases slower.*(\n.*)*factor of 1\.5 on \(--factor\)"),
     "compare what changed": (["compare", BEFORE, TAG, "--only-changed"], rf"{TABLE}.*(\n(?!.*clone_detach).*)*\Z"),
     "compare commits that are alike": (["compare", "HEAD~1", "HEAD"], r"no file that is measured differs between \w{8} and \w{8}"),
     "find": (["find", f"{BEFORE}..{TAG}", f"{COPY}('tensor', 16)"], rf"'tensor', 16\): 1\.2\d \(1.* in box\n.*found: d0f2af8b <{TAG}>"),
@@ -125,9 +131,15 @@ def outcomes(tmp_path_factory):
     for name in ("tensorcopy", "benchmarks"):
         (checkout / name).symlink_to(ROOT / name)
     shutil.copy(ROOT / "asv.conf.json", checkout)
-    times = {"2.12.1": 2.0, BEFORE[1:]: 2.0, TAG[1:]: 2.4}
+    times = {"2.12.1": 2.2, BEFORE[1:]: 2.2, TAG[1:]: 2.64}
     cases = {f"{COPY} tensor 16": times, f"{COPY} clone_detach 16": dict.fromkeys(times, 1.0)}
-    launch_files.write(checkout / "results", cases, launches=6, common=0.01)
+    # 1 % apart in each launch: the error of a side is 0.01 / √20, and Student's t with 5 degrees of freedom is 2.571
+    cases |= {
+        f"{COPY} clone 16": {**times, TAG[1:]: "RuntimeError: no"},
+        f"{COPY} empty_like_copy 16": {BEFORE[1:]: [1.0] * 6, TAG[1:]: [1.01, 0.99] * 3},
+    }
+    launch_files.write(checkout / "results", cases, launches=6)
+    launch_files.write_counts(checkout / "results", TAG[1:], {"instructions.BySize.track_instructions tensor 16": [5003, 5001]})
     (checkout / "notes").mkdir()
     (checkout / "notes" / "today.txt").write_text("mine")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -136,6 +148,8 @@ def outcomes(tmp_path_factory):
         git(top, *(["init", "-q", "."] if number == 0 else ["status", "-s"]))
         git(top, "add", "checkout/tensorcopy.toml")
         git(top, *AUTHOR, "commit", "-qm", f"{number}")
+    commits = {f"{COPY} tensor 16": {f"2.8.0#{sha(top, name)}": 1.0 for name in ("HEAD~1", "HEAD")}}
+    launch_files.write(checkout / ".asv/revisions/results", commits, launches=1, machine="lab")
     (home / ".gitconfig").write_text("[user]\nname = a\nemail = a@example.org\n")
     before = {path: path.read_bytes() for path in (*checkout.rglob("results/box/*"), checkout / "notes" / "today.txt")}
     every = {**WORKING, **REFUSED}
