@@ -23,9 +23,7 @@ from tensorcopy.measure import sides
 from tensorcopy.projects import installation, new_project
 from tensorcopy.releases import release_table, uv
 from tensorcopy.results import reader
-from tensorcopy.results.cases import cases_of
 from tests.conftest import NEW, ROOT, at_home, lab_campaign, require_pythons
-from tests.launch_files import spec_of
 from tests.repositories import AUTHOR, sha, workflow
 from tests.repositories import run as git
 from tests.site.reading import faults, files_in
@@ -387,12 +385,6 @@ def test_a_suite_with_mem_benchmarks_gets_pympler(folder):
     assert declared.requirements() == ["einops==0.8"]
     (written / "memory.py").write_text("class Lists:\n    def mem_list(self):\n        return []\n")
     assert declared.requirements() == ["pympler", "einops==0.8"]
-
-
-def test_a_parameter_of_another_s_suite_keeps_its_meaning():
-    """A numel may be a dtype, and requires_grad None: pages show the values as they are."""
-    (case,) = cases_of(spec_of("theirs.time_fill"), ("method", "numel", "requires_grad"), (("'ffill'",), ("torch.float32",), ("None",)))
-    assert case.name == "theirs.time_fill method_=ffill numel_=torch.float32 requires_grad_=None"
 
 
 @pytest.mark.parametrize(

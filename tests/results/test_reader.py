@@ -52,15 +52,6 @@ def test_an_older_version_of_a_suite_that_is_measured_later_supersedes_none(tmp_
     assert [timing.seconds * 1e6 for timing in result.timings.values()] == [pytest.approx(shown)]
 
 
-def test_the_provenance_is_that_of_the_launches_that_timed(tmp_path):
-    """A later launch that only counted, on one core, is not what the times were measured on."""
-    launch_files.write(tmp_path, {CASE: {"2.15.0": 1.0}}, launches=1, cores=2)
-    later = launch_files.START + 9 * launch_files.EVERY
-    launch_files.write_counts(tmp_path, "2.15.0", {"memory.Host.track_peak tensor 16 cpu": 64}, start=later, cores=1)
-    (result,) = launch_files.load(tmp_path)
-    assert (result.provenance["cores"], len(result.launches)) == (2, 2)
-
-
 def test_a_torch_without_a_row_is_in_no_history_and_hides_no_other_side(tmp_path):
     launch_files.write(tmp_path, {CASE: {"2.15.0": 1.0, "9.9.9": 1.0}}, launches=3)
     loaded = reader.load_results(tmp_path, shipped())

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from math import log
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table
 from tensorcopy.results import histories, launches, reader, select
-from tensorcopy.results.effects import ALONE, JOINED, PAIRED, Effects
+from tensorcopy.results.effects import ALONE, JOINED, Effects
 from tensorcopy.results.histories import Conditions
 from tensorcopy.results.result import differences, points
 from tests import launch_files
@@ -45,37 +43,13 @@ APART = [[0.0, NAN], [0.1, NAN], [NAN, 0.5], [NAN, 0.7]]
 BY_WAY = [[0.0, 0.1, NAN], [0.2, 0.32, NAN], [NAN, 0.0, 0.3], [NAN, 0.2, 0.48], [NAN, 0.4, 0.69]]
 
 
-@pytest.mark.parametrize(
-    ("rows", "sides", "size", "way", "of", "freedom"),
-    [
-        (TOGETHER, (0, 1), 0.11, PAIRED, (3, 3), 2),
-        (TOGETHER, (1, 0), -0.11, PAIRED, (3, 3), 2),
-        (APART, (0, 1), None, "", (), None),
-        (BY_WAY, (0, 2), 0.11 + 0.29, JOINED, (2, 3), None),
-        (BY_WAY, (2, 0), -0.11 - 0.29, JOINED, (3, 2), None),
-        (BY_WAY, (1, 2), 0.29, PAIRED, (3, 3), 2),
-        ([[0.0, 0.1, NAN, NAN], [NAN, NAN, 0.0, 0.2]], (0, 2), None, "", (), None),
-    ],
-)
-def test_the_difference_of_two_sides(rows, sides, size, way, of, freedom):
-    made = columns(rows)
-    (each,) = differences(made[sides[0]], made[sides[1]]).values()
-    if size is None:
-        assert each is None
-        return
-    assert (each.size, each.way, each.launches) == (pytest.approx(size), way, of)
-    if way == PAIRED:
-        within = [row[sides[1]] - row[sides[0]] for row in rows if row[sides[0]] == row[sides[0]] and row[sides[1]] == row[sides[1]]]
-        assert (each.variance, each.freedom) == (pytest.approx(np.var(within, ddof=1)), freedom)
-
-
 def test_other_launches_are_used_where_they_tell_more():
-    """Of 27 launches the sides met in 3, and a third one is in all: by way of it, the 24 are worth 6 more."""
-    rows = np.random.default_rng(15).normal(0, 0.01, (27, 3))
+    """Of 28 launches the sides met in 3, and a third one is in all: by way of it, the 25 are worth 6 more."""
+    rows = np.random.default_rng(15).normal(0, 0.01, (28, 3))
     rows[3:15, 2], rows[15:, 1] = NAN, NAN
     _, before, after = columns(rows)
     (each,) = differences(before, after).values()
-    assert (each.way, each.launches, each.count > 6) == (JOINED, (15, 15), True)
+    assert (each.way, each.launches, each.count > 6) == (JOINED, (15, 16), True)
 
 
 def test_what_each_launch_says():
@@ -87,32 +61,14 @@ def test_what_each_launch_says():
     assert points(*columns(APART), case(CPU)) == []
 
 
-def test_the_time_of_a_side_is_at_the_usual_speed():
-    """Its part in the fit, in the median launch; its interval is Student's."""
-    before, after = columns(TOGETHER)
-    (first,), (second,) = before.timings.values(), after.timings.values()
-    assert (log(first.seconds), log(second.seconds)) == pytest.approx((1.06 - 0.055, 1.06 + 0.055), abs=1e-4)
-    assert (first.launches, first.freedom) == (3, 2)
-    residuals = np.array([0.1, 0.12, 0.11]) - 0.11
-    error = ((residuals**2).sum() / 2 / 2 / 3 / 2) ** 0.5  # a quarter of the variance of a difference, over three launches
-    assert first.error == pytest.approx(error)
-    assert [*map(log, first.interval)] == pytest.approx(
-        [log(first.seconds) + sign * stats.t(2).ppf(0.975) * first.error for sign in (-1, 1)]
-    )
-    assert columns(APART)[0].group(case(CPU)) == ALONE
-
-
-def test_groups_that_share_no_release_keep_their_own_seconds():
-    made = columns(np.log([[1.0, 1.5, NAN, NAN], [NAN, NAN, 30.0, 60.0]]))
-    assert [timing.seconds for side in made for timing in side.timings.values()] == pytest.approx([1.0, 1.5, 30.0, 60.0])
-
-
 def test_launches_of_a_single_release_vary_as_the_machine_does():
     """Its time is their median, whose variance is 0.298 times theirs, where that of the mean is a quarter."""
     logs = np.log([[1.0], [1.1], [0.9], [1.05]])
-    (timing,) = columns(logs)[0].timings.values()
+    (side,) = columns(logs)
+    (timing,) = side.timings.values()
     assert timing.error == pytest.approx(np.std(logs, ddof=1) * 0.2982**0.5, rel=0.01)
     assert np.log(timing.interval[1] / timing.seconds) == pytest.approx(3.1824 * timing.error, rel=1e-3)  # Student's t, 3 degrees
+    assert side.group(case(CPU)) == ALONE
 
 
 def coverage(logs):
@@ -277,12 +233,14 @@ def test_the_last_launch_says_why_a_case_was_not_measured(tmp_path, first, secon
 
 
 def test_of_several_launches_the_newest_tells_provenance_and_what_methods_do(tmp_path):
+    """A later launch that only counted, on one core, is not what the times were measured on."""
     for number in range(2):
-        options = {"start": START + timedelta(days=number), "governor": f"governor {number}"}
-        launch_files.write(tmp_path, {CPU: {A: 1.0, B: 1.2}}, launches=2, **options)
-        launch_files.write_counts(tmp_path, B, {}, methods={"tensor": launch_files.observed(code=f"code {number}")}, **options)
+        day = START + timedelta(days=number)
+        launch_files.write(tmp_path, {CPU: {A: 1.0, B: 1.2}}, launches=2, start=day, governor=f"governor {number}")
+        seen = {"tensor": launch_files.observed(code=f"code {number}")}
+        launch_files.write_counts(tmp_path, B, {}, methods=seen, start=day + timedelta(hours=1), governor="of counting")
     (result,) = launch_files.load(tmp_path, B)
-    assert (result.provenance["governor"], result.methods["tensor"]["code"]) == ("governor 1", "code 1")
+    assert (result.provenance["governor"], result.methods["tensor"]["code"], len(result.launches)) == ("governor 1", "code 1", 6)
 
 
 # Which history comes first

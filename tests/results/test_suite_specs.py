@@ -85,15 +85,15 @@ def test_methods_are_recommended_by_the_suites_that_time_them_by_size():
 def test_a_suite_of_another_project_has_nothing_of_a_shipped_one_of_its_name(tmp_path, monkeypatch, run_command):
     """Its results are read, compared and published, whatever its parameters mean; the shipped campaign refuses such a file."""
     monkeypatch.chdir(tmp_path)
-    paths = launch_files.write(tmp_path / "results", {"copies.BySize.time_copy clone 16": {"2.14.1": 1.0, "2.15.0": 1.5}}, launches=3)
+    paths = launch_files.write(tmp_path / "results", {"copies.ByGrad.time_copy clone 16 True": {"2.14.1": 1.0, "2.15.0": 1.5}}, launches=3)
     for path in paths:
-        path.write_text(path.read_text().replace('"16"', "\"'small'\""))
+        path.write_text(path.read_text().replace('"16"', "\"'small'\"").replace('"True"', '"None"'))
     assert {"numel \"'small'\"" in problem.got for problem in reader.load_results(tmp_path / "results", shipped()).problems} == {True}
     (tmp_path / "asv.conf.json").write_text("{}")
     (tmp_path / "tensorcopy.toml").write_text('[project]\nname = "theirs"\n')
     code, output, errors = run_command("compare", "2.14.1", "2.15.0", "--format", "json")
     (row,) = json.loads(output)["rows"]
-    assert (code, errors, row["case"]) == (0, "", "copies.BySize.time_copy method_=clone numel_=small")
+    assert (code, errors, row["case"]) == (0, "", "copies.ByGrad.time_copy method_=clone numel_=small requires_grad_=None")
     assert (row["verdict"], row["device"]) == ("slower", "cpu")
     problems, _ = build.publish(campaign.read(tmp_path), tmp_path / "results", tmp_path / "site")
     assert problems == ()
