@@ -46,29 +46,6 @@ def test_the_steps_of_a_case_and_what_took_them_back(tmp_path, times, steps):
         assert (step.rises, step.against) == (times[step.index] > times[step.index - 1], "")
 
 
-@pytest.mark.parametrize(
-    ("times", "best", "cost", "since"),
-    [
-        ([1, 1, 1, 0.999, 1.2, 1.2, 1.2], 3, 1.2, 4),
-        ([1, 1, 1, 1.3, 1.3, 1, 1, 0.99], None, None, None),
-        ([1, 1, 0.995, 1.4, 1.4, 1.2, 1.2, 1.2], 2, 1.206, 3),
-        ([1, 1, 0.999, 1.3, 0.9995, 1.1, 1.1], 2, 1.101, 5),  # the first slowdown was taken back
-        ([1, 0.99, 1.1, 1.1, 1.25, 1.25], 1, 1.263, 4),  # the last of two that stayed
-        ([0.99, 1, 1.02, 1.04, 1.06], 0, 1.071, None),  # it crept
-        ([1.4, 1.4, 1.4, 1, 1, 0.99], None, None, None),
-    ],
-)
-def test_where_a_case_stands(tmp_path, times, best, cost, since):
-    """It is open where the newest release is slower than the earlier one with the lowest time, since the last step that stayed."""
-    standing = case_history.standing(history_of(tmp_path, times, noise=0.0005))
-    assert (standing.best, standing.since is not None) == (best, cost is not None)
-    assert (standing.step.index if standing.step else None) == since
-    if cost:
-        assert standing.cost.ratio == pytest.approx(cost, rel=0.005)
-        assert standing.times[1] / standing.times[0] == pytest.approx(cost, rel=0.005)
-        assert standing.best_release == RELEASES[-len(times) :][best]
-
-
 def test_the_choice_among_earlier_releases_counts(tmp_path):
     """A p that would suffice against one release does not against the fastest of ten."""
     standing = case_history.standing(history_of(tmp_path, [*[1.0] * 10, 1.018], noise=0.012, launches=5))
@@ -80,7 +57,6 @@ def test_the_choice_among_earlier_releases_counts(tmp_path):
 # microseconds and instructions with each release, the newest last, and what else differs; of the newest: whether it is back
 BACK = {
     "what was gained is lost": ([2.0, 1.93, 2.0], (), {}, True),
-    "with as many instructions": ([2.0, 1.93, 2.0], (1000, 990, 1000), {}, True),
     "with 0.9 % more instructions": ([2.0, 1.93, 2.0], (1000, 990, 1009), {}, True),
     "with fewer instructions": ([2.0, 1.93, 2.0], (1000, 950, 960), {}, True),
     "and is still faster than before": ([2.0, 1.75, 1.82], (), {}, True),
@@ -89,7 +65,6 @@ BACK = {
     "after a gain below the margin": ([2.0, 1.95, 2.015], (), {"noise": 0.001}, True),
     "with 1.1 % more instructions": ([2.0, 1.93, 2.0], (1000, 990, 1011), {}, False),
     "nothing was gained": ([2.0, 2.0, 2.08], (), {}, False),
-    "something was lost before": ([2.0, 2.08, 2.16], (), {}, False),
     "gained earlier than with the release before": ([2.0, 1.93, 1.93, 2.0], (), {}, False),
     "slower than before it was gained": ([2.0, 1.98, 2.07], (), {"noise": 0.001}, False),
     "perhaps slower than before it was gained": ([2.0, 1.97, 2.059], (), {}, False),
@@ -97,7 +72,6 @@ BACK = {
     "there is no release before the gain": ([1.93, 2.0], (), {}, False),
     "by more than layouts of a binary differ": ([2.0, 1.85, 1.96], (), {}, False),
     "a loss that is not significant": ([2.0, 1.93, 2.0], (), {"noise": 0.02, "launches": 3}, False),
-    "a loss from two launches": ([2.0, 1.93, 2.0], (), {"launches": 2}, False),
 }
 
 
@@ -123,6 +97,8 @@ SINCE = {  # microseconds by release, how long the case is open, and the release
     "with an earlier one": ([2.0, 2.2, 2.2], OpenSince.RECENT, "2.14.1"),
     "nothing but a gain that is lost": ([2.0, 1.93, 2.0], OpenSince.BACK, "2.15.0"),
     "with an earlier one, and a gain that is lost": ([1.5, 2.0, 1.93, 2.0], OpenSince.RECENT, "2.13.0"),
+    "and is less slow than it was": ([1.5, 2.0, 1.8], OpenSince.RECENT, "2.14.1"),
+    "and a later slowdown was taken back": ([1.5, 2.0, 2.0, 2.5, 2.0], OpenSince.RECENT, RELEASES[-4]),
     "with two releases": ([1.5, 2.0, 2.2], OpenSince.NEW, "2.15.0"),
     "in steps too small to be seen": ([1.98, 2.0, 2.04, 2.08, 2.12], OpenSince.OLDER, ""),
     "for seven releases": ([1.0] * 4 + [1.2] * 8, OpenSince.RECENT, RELEASES[4]),

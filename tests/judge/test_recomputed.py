@@ -121,6 +121,7 @@ def test_histories(name):
             continue
         judged = change(best, newest)
         assert standing.best_release == known[best]
+        assert standing.times == pytest.approx((history.times[best, case], history.times[newest, case]), rel=1e-5)
         assert_same(standing.cost, judged, name_of(case))
         is_slower = judged.verdict == "slower" and judged.p * len(met) <= 0.05  # among the earlier releases, one was chosen
         assert (standing.since is not None) is (is_slower and newest == in_order[-1])
