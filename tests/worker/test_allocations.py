@@ -19,10 +19,7 @@ NUMEL = 2**18  # 1 MiB
     [
         *((method, Allocations(2**20, 2**20, 1)) for method in COPIES),
         ("detach_numpy_copy", Allocations(2**20, 2**20, 1)),
-        ("detach_clone_numpy", Allocations(2**20, 2**20, 1)),
-        ("detach_to_cpu_copy_numpy", Allocations(2**20, 2**20, 1)),
         ("detach", Allocations(0, 0, 0)),
-        ("numpy", Allocations(0, 0, 0)),
         ("numpy_array", Allocations(2**20, 2**20, 1)),
     ],
 )

@@ -17,7 +17,6 @@ CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
 @pytest.mark.parametrize(
     ("architectures", "capability", "runs"),
     [
-        (CU102, (7, 0), True),
         (CU102, (7, 5), True),
         (CU102, (8, 0), False),
         (("sm_86",), (8, 0), False),
@@ -25,10 +24,7 @@ CU102 = ("sm_37", "sm_50", "sm_60", "sm_70")  # of torch 1.9.0
         (("sm_100a",), (10, 3), False),
         (("sm_100f",), (10, 3), True),
         (("sm_70", "compute_70"), (12, 0), True),
-        (("compute_80",), (7, 5), False),
-        (("compute_100f",), (10, 3), True),
         (("compute_100f",), (12, 0), False),
-        (("compute_90a",), (9, 0), True),
     ],
 )
 def test_machine_code_runs_within_a_major_version_and_ptx_on_everything_newer(architectures, capability, runs):

@@ -78,18 +78,14 @@ def test_a_difference_smaller_than_the_noise_of_a_turn_is_not_made_smaller(sides
 @pytest.mark.parametrize(
     ("faults", "different"),
     [
-        ([0, 16384, 16384], {0}),
         ([0, 16384], {0}),
-        ([330, 5440, 5440, 5440], {0}),
         ([16384, 0, 0], {0}),
-        ([0, 50, 40], set()),  # a few pages
-        ([16384, 16390, 12000], set()),
         ([None, 0, 16384], {1}),  # of three sides, one has no time of the case
         ([1000, 1000, 1900], set()),
         ([1000, 1000, 2100], {2}),  # more than twice as many as the median
         ([1000, 1000, 520], set()),
         ([1000, 1000, 480], {2}),
-        ([0, 0, 60], set()),
+        ([0, 0, 60], set()),  # a few pages
         ([0, 0, 70], {2}),
         ([None], set()),
     ],
