@@ -20,9 +20,8 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import run as runs
 from tensorcopy.measure import sides
 from tensorcopy.measure.plan import Request
-from tensorcopy.worker import hardware, nvidia
+from tensorcopy.worker import hardware
 from tensorcopy.worker.devices import cpu_model
-from tensorcopy.worker.nvidia import Gpu
 from tests import launch_files
 from tests.conftest import ROOT
 from tests.repositories import AUTHOR, commit_all
@@ -138,10 +137,6 @@ def test_settings_and_options_say_how_much_is_measured(checkout, monkeypatch):
     assert request.functions is False
     monkeypatch.setenv("TENSORCOPY_NEEDS", "tpu")
     with pytest.raises(TensorcopyError, match="invalid TENSORCOPY_NEEDS: got 'tpu'; allowed: cpu, "):
-        measuring.run(*options_of("run"))
-    monkeypatch.setenv("TENSORCOPY_NEEDS", "cuda")
-    monkeypatch.setattr(nvidia, "visible_gpus", lambda: [Gpu("NVIDIA H200", "550.54.14", (9, 0))])
-    with pytest.raises(TensorcopyError, match="NVIDIA H200 can run none of these releases"):
         measuring.run(*options_of("run"))
     monkeypatch.delenv("TENSORCOPY_NEEDS")
     quick = asked("run", "--quick")

@@ -205,10 +205,11 @@ def counts_of(text: str) -> Counter[str]:
 Run = Callable[..., tuple[int, str]]
 
 
-def terminal(made: Made, run: Run) -> Output:
-    """Read `compare`, where a row has its whole name."""
-    code, text = run("compare", *made.words, "--fail-on", "slower", columns=1000)
-    return Output(_lines_of(made, text), (*CHANGED, *LIKELY, *APART), counts_of(text), code == 1)
+def terminal(made: Made, run: Run, *options: str) -> Output:
+    """Read `compare`, where a row has its whole name; with --all every case, and then the interval of each that has one."""
+    code, text = run("compare", *made.words, "--fail-on", "slower", *options, columns=1000)
+    assert not options or ("95 % interval" in text) is any(change.interval or change.difference for change in made.changes.values())
+    return Output(_lines_of(made, text), () if options else (*CHANGED, *LIKELY, *APART), counts_of(text), code == 1)
 
 
 def narrow_terminal(made: Made, run: Run) -> Output:
@@ -217,13 +218,6 @@ def narrow_terminal(made: Made, run: Run) -> Output:
     text = run("compare", *made.words, columns=columns)[1]
     assert [line for line in text.splitlines() if len(line) > columns] == []
     return Output(_lines_of(made, text), (*CHANGED, *LIKELY, *APART))
-
-
-def every_case(made: Made, run: Run) -> Output:
-    """Read `compare --all`."""
-    code, text = run("compare", *made.words, "--fail-on", "slower", "--all", columns=1000)
-    assert ("95 % interval" in text) is any(change.interval or change.difference for change in made.changes.values())
-    return Output(_lines_of(made, text), (), counts_of(text), code == 1)
 
 
 TOKEN = re.compile(r"\S+(?: \S+)*")  # cells have two spaces between them
@@ -419,7 +413,7 @@ def history(made: Made, run: Run) -> Output:
 OUTPUTS: dict[str, Callable[[Made, Run], Output]] = {
     "terminal": terminal,
     "narrow terminal": narrow_terminal,
-    "every case": every_case,
+    "every case": lambda made, run: terminal(made, run, "--all"),
     "explain": explain,
     "markdown": markdown,
     "json": as_json,
