@@ -65,11 +65,14 @@ def test_the_baseline_of_a_strided_tensor_gathers_elements_of_its_size():
     ],
 )
 def test_the_parameters_of_a_suite_are_those_of_its_tensor(suite, values, made):
+    """And of another one after each move."""
     timed = suite()
     timed.tensorcopy_loops = []
     timed.time_copy("clone", *values)
     x = timed.tensorcopy_loops[0].names["x"]
     assert (tuple(x.shape), x.stride(), x.dtype, x.requires_grad) == made
+    timed.tensorcopy_loops[0].move()
+    assert timed.tensorcopy_loops[0].names["x"] is not x
 
 
 @pytest.mark.parametrize(("suite", "name", "value"), [("BySize", "requires_grad", True), ("ByLayout", "layout", "strided")])

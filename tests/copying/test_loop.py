@@ -8,7 +8,6 @@ import torch
 
 from tensorcopy.copying.inside import loop
 from tensorcopy.copying.inside.loop import Loop, take_turns
-from tensorcopy.copying.inside.methods import COPIES
 
 
 @pytest.fixture(autouse=True)
@@ -34,19 +33,6 @@ def of(function, **options) -> Loop:
 
 def per_call(timed: Loop) -> float:
     return timed.seconds(timed.calls) / timed.calls
-
-
-def test_a_turn_is_seconds_per_call_and_long_enough(now):
-    calls = []
-
-    def function():
-        calls.append(None)
-        now[0] += 1e-5
-
-    timed = of(function)
-    calls.clear()
-    assert per_call(timed) == pytest.approx(1e-5)
-    assert len(calls) * 1e-5 >= loop.TURN_SECONDS
 
 
 def test_a_suspended_process_does_not_get_a_short_turn(now):
@@ -150,15 +136,6 @@ def test_memcpy_copies_the_bytes_of_a_tensor(numel, kept, copied):
     timed.calibrate()
     assert timed.seconds(10) > 0
     assert not kept or timed.names["out"].tolist() == timed.names["x"].tolist()
-
-
-def test_the_loop_of_a_method_has_its_tensor():
-    """Of the requested dtype and layout, and another one after each move."""
-    timed = loop.of_method(COPIES["detach_clone"], 1024, dtype="float16", layout="channels_last", requires_grad=True)
-    x = timed.names["x"]
-    assert (x.dtype, x.shape, x.stride()[1], x.requires_grad) == (torch.float16, (1, 4, 16, 16), 1, True)
-    timed.move()
-    assert timed.names["x"] is not x
 
 
 def test_turns_end_after_the_longest_time(now, monkeypatch):
