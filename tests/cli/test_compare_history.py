@@ -54,7 +54,6 @@ def test_the_history_is_printed(folder, capsys, arguments, golden):
         (["sideways"], "no such case: got 'sideways'; allowed: copies.BySize clone_detach, "),
         (["--fail-on", "slower"], "--fail-on needs --open"),
     ],
-    ids=["no case", "not open"],
 )
 def test_a_refused_argument_is_an_error(folder, capsys, arguments, message):
     """An unknown case lists the first cases."""
@@ -156,21 +155,13 @@ def test_a_method_has_the_largest_slowdown_and_the_largest_cost_of_its_cases(fol
     assert sum("last slowdown with 2.15.0: " in line for line in lines) == 2
 
 
-@pytest.fixture
-def folder_with_a_fast_release(tmp_path, monkeypatch):
-    """Results of four releases: one case lost with the newest what the one before had gained."""
+def test_a_slowdown_that_is_back_to_an_earlier_level_is_no_news(tmp_path, monkeypatch, capsys):
+    """Nothing fails on it; `history` says what it is, and counts it apart, as `compare` does (whole/test_one_answer.py)."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    versions = [release.version for release in release_table.load()][-4:]
-    times = {"clone_detach": [1.04, 1.04, 1.0, 1.04], "detach_clone": [1.2] * 4}
-    cases = {f"copies.BySize.time_copy {method} 16": dict(zip(versions, row)) for method, row in times.items()}
-    launch_files.write(tmp_path / "results", cases, noise=0.001)
-    return versions
-
-
-def test_a_slowdown_that_is_back_to_an_earlier_level_is_no_news(folder_with_a_fast_release, capsys):
-    """Nothing fails on it; `history` says what it is, and counts it apart, as `compare` does (whole/test_one_answer.py)."""
-    *_, earlier, before, after = folder_with_a_fast_release
+    _, earlier, before, after = versions = [release.version for release in release_table.load()][-4:]
+    times = {CLONE_DETACH: dict(zip(versions, (1.04, 1.04, 1.0, 1.04)))}
+    launch_files.write(tmp_path / "results", times, noise=0.001)
     assert main(["compare", before, after]) == 0
     assert f"Back to an earlier level: only torch {before} was faster." in capsys.readouterr().out
     assert main(["history", "--open", "--fail-on", "slower"]) == 0
