@@ -2,14 +2,10 @@
 
 import json
 import shutil
-from math import exp
 
 import feedparser
 import pytest
 
-from tensorcopy.judge import comparisons
-from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.paired import Verdict
 from tests import launch_files
 from tests.launch_files import START
 from tests.site import world
@@ -97,26 +93,6 @@ def test_what_is_said_of_a_device_does_not_depend_on_what_else_its_launches_meas
             else:
                 path.unlink()
         assert views(world.files_of(alone), device) == views(files, device)
-
-
-def test_holm_counts_the_cases_of_one_device(tmp_path):
-    """A slowdown that is significant among the two cases of the CPU, and would not be among all ten of the machine."""
-    steps = [(-1) ** place * (1.0 + 0.02 * place) for place in range(12)]
-    middle = sum(steps) / 12
-    deviation = (sum((each - middle) ** 2 for each in steps) / 11) ** 0.5
-    after = [exp(0.05 + 0.055 * (each - middle) / deviation) for each in steps]
-    cases = {"copies.BySize.time_copy clone_detach 128": {RELEASES[-2]: [1.0] * 12, RELEASES[-1]: after}}
-    unchanged = {release: [1.0 + place / 100 for place in range(12)] for release in RELEASES[-2:]}
-    cases["copies.BySize.time_copy detach_clone 128"] = unchanged
-    for place in range(8):
-        cases[f"copies.Throughput.time_copy detach_clone {2**place} cuda"] = unchanged
-    launch_files.write(tmp_path, cases, **CARD)
-    before, newest = launch_files.load(tmp_path, *RELEASES[-2:])
-    change = comparisons.between(Question(before, newest)).changes[launch_files.case("copies.BySize.time_copy clone_detach 128")]
-    assert change.verdict is Verdict.SLOWER
-    assert change.p < 0.05 < change.p / 2 * 10
-    page = read(world.files_of(tmp_path)[f"compare/{RELEASES[-2]}..{RELEASES[-1]}.html"])
-    assert [section.first("p.tally").text.partition(" slower")[0] for section in page.all("section")] == ["1", "0"]
 
 
 def test_a_gpu_alone_says_nothing_of_a_cpu(tmp_path):
