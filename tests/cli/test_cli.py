@@ -20,14 +20,6 @@ from tests.conftest import ROOT
 LINE = re.compile(r"^tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n$")
 
 
-@pytest.fixture
-def checkout(tmp_path, monkeypatch):
-    """A checkout without results."""
-    shutil.copy(ROOT / "asv.conf.json", tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def options(parser, *words):
     """Yield the words of each command, and each of its options."""
     for action in parser._actions:
@@ -77,8 +69,10 @@ def test_another_size_is_an_error(text):
         numel(text)
 
 
-def test_a_missing_python_is_an_error(checkout, capsys, monkeypatch):
+def test_a_missing_python_is_an_error(tmp_path, monkeypatch, capsys):
     """The error shows how to install it."""
+    shutil.copy(ROOT / "asv.conf.json", tmp_path)
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tensorcopy.releases.uv.find_python", lambda python: None)
     assert main(["measure", "1.9.0@3.9"]) == 2
     error = capsys.readouterr().err

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from collections import Counter
 from datetime import timedelta
 from io import StringIO
 
@@ -106,9 +107,7 @@ def test_a_case_s_launches_are_csv_and_json(folder, capsys):
     assert main(["history", "clone_detach", "--format", "csv"]) == 0
     rows = [*csv.DictReader(StringIO(capsys.readouterr().out))]
     assert {row["unit"] for row in rows} == {"seconds"}
-    assert {
-        row["release"]: len({row["launch"] for row in rows if row["release"] == each["release"]}) for each in rows for row in [each]
-    } == (dict.fromkeys([row["release"] for row in rows], 12))
+    assert {*Counter(release for release, _ in {(row["release"], row["launch"]) for row in rows}).values()} == {12}
     for loaded in launch_files.load(folder):
         times = [float(row["value"]) for row in rows if row["release"] == loaded.version]
         assert times == pytest.approx(loaded.launch_times(launch_files.case(CLONE_DETACH)), rel=1e-5)
