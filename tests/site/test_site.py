@@ -1,12 +1,10 @@
 """The site of any results: of other campaigns, of none, with failures and with hostile names. Each page is whole, and every link good."""
 
-import csv
 import json
 import re
 import shutil
 from dataclasses import replace
 from datetime import timedelta
-from io import StringIO
 
 import feedparser
 import pytest
@@ -163,7 +161,6 @@ def test_a_slowdown_that_is_back_is_no_news(world_files):
     """It is told with what happened, and is in no feed, no badge and no count of new ones."""
     code = "x.new_tensor(x)"
     assert code not in world_files["slowdowns.xml"]
-    assert "2 methods on torch 2.15.0 (cpu)" in world_files["regressions.svg"], "torch.tensor(x) and torch.empty_like(x).copy_(x)"
     first = read(world_files["index.html"]).by_id("cpu").text
     lost = rf"\({re.escape(code)}\) lose what only 2\.14\.1 had gained: 3\.\d % slower than with it, as fast as with 2\.13"
     assert re.search(lost, first)
@@ -171,14 +168,10 @@ def test_a_slowdown_that_is_back_is_no_news(world_files):
     assert code not in first.partition("Slower than it was?")[2].partition("How sure")[0]
     page = read(world_files["regressions.html"]).by_id("cpu")
     assert "3 of 22 cases (2 methods) are slower than with their fastest release, 2 newly with 2.15.0." in page.text
-    assert "1 more only lost what 2.14.1 had gained." in page.text
     back = page.text.partition("In the last releases")[2].partition("Back to the level of 2.13.0: no news")[2]  # it stands last
     assert [each.text[0] for each in page.all("b.back")] == ["+", "+"]  # its cost, and the slowdown: neither is red
     assert "same instructions: probably the layout of the binary" in back
     assert f"{code}: 1 case" in back
-    tally = read(world_files[NEW]).first("p.tally").text
-    assert "2 slower (" in tally
-    assert "1 back to an earlier level" in tally
 
 
 def test_open_cases_and_the_comparison_say_why_their_numbers_of_what_is_back_differ(tmp_path, monkeypatch, capsys):
@@ -289,8 +282,6 @@ def test_a_failure_stands_first_with_what_was_raised(world_files):
     assert failing == f"fails x.detach().clone().numpy() 2⁷ elements: {ERROR}"
     assert "1 of 22 cases fail with 2.15.0." in read(world_files["index.html"]).by_id("cpu").text
     assert "fails" in [cell.text for cell in section.all("table.grid td")]
-    row = table(read(world_files["methods/cpu/detach_clone_numpy.html"]).all("table.fit")[0])[0]
-    assert (row["torch"].text, row["value"].text, row["launches"].text) == (NEWEST, "fails", ERROR)
     assert "Not measured with some releases: not here" in read(world_files["methods/cpu/tensor.html"]).text
     assert "<b>this</b>" not in "".join(pages_of(world_files).values())
 
@@ -355,22 +346,13 @@ def test_without_any_result_the_pages_say_so():
     assert feedparser.parse(files["slowdowns.xml"].encode()).entries == []
 
 
-SORT, SCORE = "bench.Sort.time_sort n=10", "bench.Sort.track_score"
-
-
-def lab(folder):
-    """Write results of a campaign of its own: times, a failure and tracked values."""
-    times = {SORT: {BEFORE: 5.0, NEWEST: 6.0}, "bench.Sort.time_sort n=20": {BEFORE: 5.0, NEWEST: ERROR}}
-    launch_files.write(folder, times, noise=0.002)
-    for release, values in ((BEFORE, [0.0, 0.0, 0.0, 0.0]), (NEWEST, [2.0, 2.01, 1.99, 2.0])):
-        launch_files.write_counts(folder, release, {SCORE: values}, units={"bench.Sort.track_score": "points"})
-    return lab_campaign(folder)
-
-
 def test_another_campaign_has_its_values_and_nothing_about_copies(tmp_path):
-    """Its benchmarks are named as asv does, with their module."""
-    campaign = lab(tmp_path)
-    site = world.site_of(tmp_path, campaign)
+    """Its benchmarks are named as asv does, with their module. One fails, and a tracked value is zero."""
+    times = {f"bench.Sort.time_sort n={n}": {BEFORE: 5.0, NEWEST: newest} for n, newest in ((10, 6.0), (20, ERROR))}
+    launch_files.write(tmp_path, times, noise=0.002)
+    for release, values in ((BEFORE, [0.0, 0.0, 0.0, 0.0]), (NEWEST, [2.0, 2.01, 1.99, 2.0])):
+        launch_files.write_counts(tmp_path, release, {"bench.Sort.track_score": values}, units={"bench.Sort.track_score": "points"})
+    site = world.site_of(tmp_path, lab_campaign(tmp_path))
     files = dict(build.files(site))
     assert faults(files, STATIC) == []
     assert differences(site, files) == []
@@ -386,10 +368,6 @@ def test_another_campaign_has_its_values_and_nothing_about_copies(tmp_path):
     assert [cell.text for cell in tracked[0].values()] == ["bench.Sort.track_score", "higher", "0 points", "2 points"]
     assert "1 fail · 1 slower (" in section.first("p.tally").text
     assert ERROR in section.text
-    stored = [row for row in csv.DictReader(StringIO(files["data/box.csv"])) if row["case"] == SCORE]
-    assert [(row["torch"], row["value"], row["unit"]) for row in stored] == [(BEFORE, "0.0", "points"), (NEWEST, "2.0", "points")]
-    (document,) = (json.loads(text) for address, text in files.items() if address.startswith("data/cpu/bench.Sort.track_score"))
-    assert (document[SCORE]["value"], document[SCORE]["launches"][0]) == ([0.0, 2.0], [0.0] * 4), "a zero is a number"
 
 
 # names that a suite or a file may have
