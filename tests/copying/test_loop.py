@@ -127,11 +127,11 @@ def test_an_injected_slowdown_has_the_given_size(now, monkeypatch, share, slowed
     assert [per_call(timed) for _ in range(3)] == pytest.approx([seconds * expected] * 3, rel=1e-4)
 
 
-@pytest.mark.parametrize(("numel", "kept", "copied"), [(4, False, "x.copy()"), (4, True, "out")])
-def test_memcpy_copies_the_bytes_of_a_tensor(numel, kept, copied):
+@pytest.mark.parametrize("kept", [False, True])
+def test_memcpy_copies_the_bytes_of_a_tensor(kept):
     """Into new memory, or into existing memory; of a strided tensor every second element."""
-    timed = loop.memcpy(numel, 2, step=2, kept=kept)
-    assert (timed.names["x"].shape, timed.names["x"].strides) == ((numel,), (4,))
+    timed = loop.memcpy(4, 2, step=2, kept=kept)
+    assert (timed.names["x"].shape, timed.names["x"].strides) == ((4,), (4,))
     assert ("out" in timed.names) is kept
     timed.calibrate()
     assert timed.seconds(10) > 0

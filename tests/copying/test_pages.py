@@ -1,11 +1,10 @@
 """What the first page, the chooser and the methods' pages say of methods is what `recommend.table` says, on each device."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from math import log
-from pathlib import Path
 from statistics import median
 
 import pytest
@@ -311,36 +310,12 @@ SMALLER = {  # by what a method with a smaller time is to the recommended one: t
 }
 
 
-def write_smaller(folder: Path, times: Sequence[float | None]) -> None:
-    """Write launches of the recommended method, and of one with these microseconds."""
-    cases = {
-        f"{world.GRAD} {name} 1 True": dict.fromkeys(world.RELEASES[-2:], of)
-        for name, of in (("detach_clone", LAUNCHES), ("tensor", times))
-    }
-    launch_files.write(folder, cases)
-    launch_files.write_counts(folder, "2.15.0", {}, methods=world.methods("cpu"))
-
-
-def write_layouts(folder: Path) -> None:
-    """Write launches with which a method that keeps no strides takes longer for two layouts."""
-    names = "detach_numpy_copy", "detach_clone_numpy", "numpy_force", "clone_detach_numpy"
-    by_layout = {"transposed": (9.0, 2.0, 1.0, 2.05), "channels_last": (3.0, 2.0, 1.0, 2.05), "strided": (2.1, 2.0, 1.0, 2.05)}
-    times = {f"conversions.BySize.time_conversion {name} 128": world.times(t, t) for name, t in zip(names, (1.0, 2.0, 3.0, 1.9))}
-    for layout, of in by_layout.items():
-        times |= {f"conversions.ByLayout.time_conversion {name} 128 {layout}": world.times(t, t) for name, t in zip(names, of)}
-    launch_files.write(folder, times, noise=0.002)
-    rows = world.methods("cpu")
-    rows["clone_detach_numpy"] = rows["detach_clone_numpy"] | {"code": "x.clone().detach().numpy()"}
-    for kind in ("plain", "with_grad"):
-        rows["detach_numpy_copy"]["observed"]["cpu"][kind] |= {"layout": "contiguous"}
-        rows["numpy_force"]["observed"]["cpu"][kind] |= {"shares_storage": False, "warns": world.WARNING}
-    launch_files.write_counts(folder, "2.15.0", {}, methods=rows)
-
-
 @pytest.mark.parametrize(("word", "times", "notes"), [(word, *of) for word, of in SMALLER.items()], ids=SMALLER)
 def test_why_a_method_with_a_smaller_time_is_not_recommended(tmp_path, word, times, notes):
     """One sentence on the first page, and one in the chooser; the ratio is of the launches that have both."""
-    write_smaller(tmp_path, times)
+    both = {"detach_clone": LAUNCHES, "tensor": times}
+    launch_files.write(tmp_path, {f"{world.GRAD} {name} 1 True": dict.fromkeys(world.RELEASES[-2:], of) for name, of in both.items()})
+    launch_files.write_counts(tmp_path, "2.15.0", {}, methods=world.methods("cpu"))
     files = world.files_of(tmp_path)
     first, (choice, *_) = read(files["index.html"]), [each for each in read(files["choose.html"]).all("section") if "out of" in each.text]
     sentences = [note for note, _ in (of for _, of in SMALLER.values())]
@@ -352,7 +327,18 @@ def test_why_a_method_with_a_smaller_time_is_not_recommended(tmp_path, word, tim
 
 def test_an_answer_says_which_method_takes_less_time_for_another_layout(tmp_path):
     """The one that the chooser recommends there; the method's page says so too. Not where a few percent are at stake."""
-    write_layouts(tmp_path)
+    names = "detach_numpy_copy", "detach_clone_numpy", "numpy_force", "clone_detach_numpy"
+    by_layout = {"transposed": (9.0, 2.0, 1.0, 2.05), "channels_last": (3.0, 2.0, 1.0, 2.05), "strided": (2.1, 2.0, 1.0, 2.05)}
+    times = {f"conversions.BySize.time_conversion {name} 128": world.times(t, t) for name, t in zip(names, (1.0, 2.0, 3.0, 1.9))}
+    for layout, of in by_layout.items():
+        times |= {f"conversions.ByLayout.time_conversion {name} 128 {layout}": world.times(t, t) for name, t in zip(names, of)}
+    launch_files.write(tmp_path, times, noise=0.002)
+    rows = world.methods("cpu")
+    rows["clone_detach_numpy"] = rows["detach_clone_numpy"] | {"code": "x.clone().detach().numpy()"}
+    for kind in ("plain", "with_grad"):
+        rows["detach_numpy_copy"]["observed"]["cpu"][kind] |= {"layout": "contiguous"}
+        rows["numpy_force"]["observed"]["cpu"][kind] |= {"shares_storage": False, "warns": world.WARNING}
+    launch_files.write_counts(tmp_path, "2.15.0", {}, methods=rows)
     files = world.files_of(tmp_path)
     (answer,) = (row for row in read(files["index.html"]).all("table.answers tr") if "ndarray" in row.text)
     assert "For a transposed or channels_last x, x.detach().clone().numpy() takes less time." in answer.text

@@ -33,9 +33,10 @@ CODES = {"tensor": "code of fast", "detach_clone": "code of slow"}
 TURNS = {"tensor": turns(1e-6, 1e-6, 2e-6), "detach_clone": turns(2e-6, 4e-6, 4e-6), BASELINE: turns(1e-7, 1e-7, 1e-7)}
 
 
-def known_times() -> dict[str, object]:
-    """Return what `timing.time_methods` returns for two methods."""
-    return {
+@pytest.fixture
+def known(monkeypatch):
+    """A process that returns what `timing.time_methods` does, for two methods whose times are known."""
+    document = {
         "torch": "2.15.0",
         "on": "Box",
         "day": "2026-11-21",
@@ -44,6 +45,7 @@ def known_times() -> dict[str, object]:
         "times": {numel: {name: of[numel] for name, of in TURNS.items()} for numel in ("1", "2", "4")},
         "left_out": {"relu": "does not copy 1 elements"},
     }
+    monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: document)
 
 
 def test_every_method_has_a_curve_of_every_size(worker_here, monkeypatch):
@@ -75,12 +77,6 @@ def test_what_does_not_copy_is_left_out_with_the_reason(monkeypatch):
     monkeypatch.setattr(timing.loop, "take_turns", lambda *_: pytest.fail("measured"))
     with pytest.raises(TensorcopyError, match=r"the method is not drawn: got at_four: Zero.*; allowed: copied, relu, baseline"):
         timing.time_methods(to="tensor", device="cpu", numels=[1, 4], turns=2, needed="at_four")
-
-
-@pytest.fixture
-def known(monkeypatch):
-    """A process whose times are known."""
-    monkeypatch.setattr(interpreters, "run_probe", lambda *_, **__: known_times())
 
 
 def test_the_table_has_bars_and_some_times(known, capsys):
