@@ -166,6 +166,7 @@ def test_a_slowdown_that_is_back_is_no_news(world_files):
     assert re.search(lost, first)
     assert "They execute no more instructions." in first
     assert code not in first.partition("Slower than it was?")[2].partition("How sure")[0]
+    assert "with reasons" not in first, "of the methods that are slower, none is left for the other page"
     page = read(world_files["regressions.html"]).by_id("cpu")
     assert "3 of 22 cases (2 methods) are slower than with their fastest release, 2 newly with 2.15.0." in page.text
     back = page.text.partition("In the last releases")[2].partition("Back to the level of 2.13.0: no news")[2]  # it stands last
