@@ -11,7 +11,7 @@ import pytest
 from tensorcopy.cli import main
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
-from tensorcopy.judge.paired import Reason, Verdict
+from tensorcopy.judge.paired import Reason
 from tensorcopy.numbers import signed_interval, signed_percent
 from tensorcopy.results.launches import OTHER_VERSION
 from tests import launch_files
@@ -142,15 +142,6 @@ def test_a_side_that_fails_or_skips_a_case_is_the_reason(tmp_path):
         question = Question(replace(before, skips=dict.fromkeys(before.skips, skip)), after)
         reasons = {case["method"]: change.reason.value for case, change in comparisons.between(question).changes.items()}
         assert reasons == {"added": reason, **others}
-
-
-def test_a_device_s_own_copy_is_torch_s_and_is_compared(tmp_path):
-    """A release can change it; numpy's copy on the CPU it cannot."""
-    names = ("floors.OnDevice.time_transfer way=there numel=16 device=cuda", "floors.ByBytes.time_memcpy fresh 64")
-    cases = {name: dict(zip(NAMES, (1.0, 1.3))) for name in names}
-    launch_files.write(tmp_path, cases, accelerators={"cuda": "NVIDIA H9"})
-    (change,) = comparisons.between(Question(*launch_files.load(tmp_path, *NAMES))).changes.items()
-    assert (change[0].suite, change[1].verdict) == ("floors.OnDevice.time_transfer", Verdict.SLOWER)
 
 
 def test_the_headline_names_the_gpu_of_the_times(tmp_path):
