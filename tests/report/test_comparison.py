@@ -12,7 +12,6 @@ from tensorcopy.judge.paired import Change, Reason, Verdict, exact
 from tensorcopy.report import comparison as reports
 from tensorcopy.report import table
 from tensorcopy.report.comparison import ComparedCase
-from tensorcopy.results.kinds import COUNT as COUNTS
 from tensorcopy.results.kinds import TRACKED
 from tests import launch_files
 
@@ -90,13 +89,7 @@ def test_what_fails_now_comes_first_and_ends_the_heading():
         ([SLOWER, structs.replace(SLOWER, ratio=1.032), UNCHANGED], "2 of 3 cases slower (3.2 to 12.0 %), none faster"),
         ([tracked(Verdict.HIGHER, 1, 2)], "1 of 1 case higher, none lower"),
         ([SLOWER, tracked(Verdict.LOWER, 2, 1)], "1 of 2 cases slower (12.0 %), none faster, 1 lower"),
-        (
-            [
-                Change(Verdict.MORE, Reason.COUNT_CHANGED, 1.2, unit="bytes", kind=COUNTS),
-                Change(Verdict.EQUAL, Reason.COUNT_UNCHANGED, 1.0, unit="bytes", kind=COUNTS),
-            ],
-            "1 of 2 cases with more bytes (20.0 %), none with fewer",
-        ),
+        ([exact("bytes", [10], [each]) for each in (12, 10)], "1 of 2 cases with more bytes (20.0 %), none with fewer"),
     ],
 )
 def test_the_heading_counts_what_changed(changes, heading):
