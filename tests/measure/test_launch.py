@@ -78,6 +78,9 @@ class Cached:
     def time_reading(self, value):
         Path("made").read_text()
 
+    def teardown(self, value):
+        Path("made").read_text()
+
 class CachedBadly:
     def setup_cache(self):
         with (FOLDER / f"badly-{SIDE}").open("a") as file:

@@ -130,7 +130,8 @@ def test_the_wheel_works_beside_a_torch(wheel, folder, python, age):
 
     run("uv", "venv", "--quiet", "--no-project", "--python", python, "environment")
     interpreter = str(uv.interpreter(folder / "environment"))
-    run("uv", "pip", "install", "--quiet", "--python", interpreter, str(wheel), *release.requirements(release_table.numpy_for(release, python)))
+    requirements = release.requirements(release_table.numpy_for(release, python))
+    run("uv", "pip", "install", "--quiet", "--python", interpreter, str(wheel), *requirements)
     installed = run("uv", "pip", "list", "--python", interpreter)
     assert not re.search(r"^(asv|matplotlib) ", installed, re.MULTILINE)
     program = str(Path(interpreter).with_name("tensorcopy"))
