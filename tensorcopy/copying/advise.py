@@ -26,7 +26,7 @@ from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 SHIPPED = Path(__file__).with_name("shipped.json")
 TURNS = 60
-MOST_SHIPPED, MOST_HERE = 2**62, 2**30  # elements of x, of which the nearest size is looked up or it is measured
+MOST_SHIPPED, MOST_HERE = 62, 30  # log2 of the elements of x, where the nearest size is looked up and where x is made
 
 
 def against_recommended(ratio: Ratio) -> str:
@@ -83,8 +83,9 @@ def advise(
     request = CopyRequest(made, independent, keep_graph if has_graph else None, requires_grad, device, dtype, layout)
     request.check()
     here = not shipped and can_measure()
-    if not 1 <= numel <= (MOST_HERE if here else MOST_SHIPPED):
-        raise TensorcopyError("not a number of elements", got=repr(numel), allowed="1 to 2**30", next="--numel 2**17")
+    most = MOST_HERE if here else MOST_SHIPPED
+    if not 1 <= numel <= 2**most:
+        raise TensorcopyError("not a number of elements", got=repr(numel), allowed=f"1 to 2**{most}", next="a size such as 2**17")
     if not here:
         return recommend.answer(shipped_evidence(device), request, int(numel))
     if layout in ("transposed", "channels_last") and numel != 16 and numel % 1024:
