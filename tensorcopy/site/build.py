@@ -152,7 +152,7 @@ def environment(content: Site, navigation: Mapping[str, str], root: str) -> Envi
     made.filters.update(case_text=causes.case_text, calls=causes.calls)
     made.globals.update(campaign=content.campaign, site_name=content.campaign.name, day=content.day, devices=[*content.answering])
     made.globals.update(navigation=navigation, source=content.source, site=root, own=content.own, problems=content.problems)
-    made.globals.update(feed=FEED, badge=BADGE, version=__version__)
+    made.globals.update(feed=FEED, badge=BADGE, back=facts.BACK, version=__version__)
     made.globals.update(counted=numbers.counted, spark=spark, cause_rows=causes.rows)
     return made
 

@@ -13,7 +13,7 @@ from tensorcopy.numbers import quantity, rounded, unbroken
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 680, 250, 70, 14, 34
 LABELS = 15  # that an axis has room for; of more, every second one stands there
-COLOURS = 6  # of the stylesheet; lines beyond have the same colours, dashed
+COLOURS = 8  # of the stylesheet; lines beyond have the same colours, dashed
 SECONDS = "seconds"
 SIGNS = {"slower": "▲", "faster": "▼", "back": "▴"}  # of a change, by its style: up to an earlier level is no news
 FIGURE = Markup(

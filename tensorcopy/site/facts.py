@@ -361,7 +361,9 @@ def tally(history: ShownHistory, device: str, comparison: Comparison) -> dict[st
     def of(word: str) -> dict[str, Any]:
         cases = by_word[word]
         sizes = size_range([changes[case].size for case in cases])
-        return {"number": len(cases), "sizes": sizes, "methods": [*dict.fromkeys(map(history.code, cases))]}
+        works = [count.size for case in cases if (count := changes[case].count)]
+        same = sum(map(case_history.are_same, works))
+        return {"number": len(cases), "sizes": sizes, "methods": [*dict.fromkeys(map(history.code, cases))], "same": same}
 
     seen = sorted(comparisons.sensitivity(comparison.changes).items(), key=lambda each: not each[0])
     return {

@@ -125,20 +125,21 @@ def finding(history: ShownHistory, cases: Sequence[Case]) -> str:
     if not spec.timed or len(places) < 2:
         return of
     first, newest = releases[places[0]], releases[places[-1]]
-    changes = [change for case in cases if (change := history.cases[case].change(places[0], places[-1]))]
+    changes = {case: change for case in cases if (change := history.cases[case].change(places[0], places[-1]))}
     size, _, rest = told(cases[0]).partition(", ")
     if number > 1:
         of = f"{facts.heading(cases[0]).lower()} of {size}{f' ({rest})' if rest else ''}" if spec.shipped else spec.label
     parts: list[str] = []
     for word in facts.CHANGED:
-        if ratios := [each.size for each in changes if each.verdict is word]:
+        if ratios := {case: each.size for case, each in changes.items() if each.verdict is word}:
             count = f"{len(ratios)} of {number}" if len(ratios) < number else f"All {number}"
             subject = count if parts else f"{count} {of}" if number > 1 else of
-            parts.append(f"{subject} {'are' if len(ratios) > 1 else 'is'} {size_range(ratios)} {word.value}")
+            named = f", {history.code(next(iter(ratios)))}," if len(ratios) == 1 < number else ""
+            parts.append(f"{subject}{named} {'are' if len(ratios) > 1 else 'is'} {size_range([*ratios.values()])} {word.value}")
     if parts:
         return f"{' and '.join(parts)} with torch {newest} than with {first}"
     title = of[0].upper() + of[1:] if number > 1 and spec.shipped else of
-    if changes and all(each.verdict is Verdict.UNCHANGED for each in changes):
+    if changes and all(each.verdict is Verdict.UNCHANGED for each in changes.values()):
         return f"{title} {'take' if number > 1 else 'takes'} as long with torch {newest} as with {first}"
     return f"{title}: no difference between torch {newest} and {first} can be told"
 
@@ -253,16 +254,18 @@ def _open(site: Site, device: str, history: ShownHistory) -> Values:
     methods = history.open_methods(device)
     back, slower = ([of for each in methods if (each.since is OpenSince.BACK) is wanted for of in each.cases] for wanted in (True, False))
     standings = [each for case, each in history.standings.items() if case.device == device]
+    gained, newest = facts.gained(back), history.newest(device).version
     return {
         **_place(history, device),
         "others": [each for each in site.histories if each is not history and device in each.devices],
-        "release": history.newest(device).version,
+        "release": newest,
         "groups": {since: of for since in OpenSince if (of := [each for each in methods if each.since is since])},
         "slower": slower,
         "methods": len({facts.subject(each.case) for each in slower}),
         "back": back,
-        "gained": facts.gained(back),
+        "gained": gained,
         "alone": facts.back_count(standings),
+        "with_gained": history.tallies.get((device, gained[0], newest)),
         "cases": len(standings),
         "compared": sum(each.history.is_compared for each in standings),
         "unknown": sum(each.cost.verdict is Verdict.UNKNOWN for each in standings if each.cost),

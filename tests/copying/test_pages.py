@@ -422,7 +422,7 @@ def test_what_few_launches_cannot_tell_is_the_middle_factor(tmp_path):
     text = read(dict(build.files(site))["index.html"]).by_id("cpu").text
     assert len(factors) > 2
     middle = f"{median(factors):.2g}"
-    of = f"Of the {len(factors)} methods × sizes not told apart from these answers"
+    of = f"Between methods: of the {len(factors)} methods × sizes not told apart from these answers"
     assert f"{of}, half would have been noticed only at {middle} × the time or more." in text
 
 

@@ -23,7 +23,7 @@ OF_CUDA = {
     "copies.Throughput.time_copy detach_clone 128 cuda": world.times(9.0, 9.0, 13.23, 13.23, 13.23),
     "copies.Throughput.time_copy detach_clone 131072 cuda": world.times(20.0, 20.0, 20.0, 12.0, 12.0),
 }
-DOCUMENTS = ("article", "index", "measurement", "gpu-runner", "own-operation")  # that the first page links
+DOCUMENTS = ("article", "index", "measurement", "gpu-runner", "guide", "own-operation")  # that the first page links
 FILES = ["icon.svg", "tensorcopy.css", "page.js", *(f"docs/{name}.html" for name in DOCUMENTS)]
 
 

@@ -299,7 +299,10 @@ def of_charts(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
             changes = [each.change(places[0], places[-1]) for each in found] if len(places) > 1 else []
             expected = []
             for word in CHANGED:
-                sizes = sorted(abs(change.ratio - 1) for change in changes if change and change.verdict is word)
+                changed = [(each, change) for each, change in zip(found, changes) if change and change.verdict is word]
+                sizes = sorted(abs(change.ratio - 1) for _, change in changed)
+                if len(sizes) == 1 < len(found) and f", {history.code(changed[0][0].case)}, is " not in title:
+                    yield f"{title}: does not name the one case"
                 if sizes:
                     expected += [len(sizes), *dict.fromkeys((sizes[0], sizes[-1]))]
                 if sizes and len(found) > 1 and not re.search(rf"\b{len(sizes)} (of {len(found)} )?.*{word.value}", title):

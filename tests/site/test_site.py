@@ -26,7 +26,7 @@ STATIC = ["icon.svg", "tensorcopy.css", "page.js"]
 BEFORE, NEWEST = RELEASES[-2:]
 NEW = f"compare/{BEFORE}..{NEWEST}.html"
 POLICY = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
-DOCS = {name: f"# {name}" for name in ("index", "article", "measurement", "gpu-runner", "own-operation")}
+DOCS = {name: f"# {name}\n## Huge pages" for name in ("index", "article", "measurement", "gpu-runner", "guide", "own-operation")}
 
 
 def pages_of(files):
@@ -173,6 +173,13 @@ def test_a_slowdown_that_is_back_is_no_news(world_files):
     assert [each.text[0] for each in page.all("b.back")] == ["+", "+"]  # its cost, and the slowdown: neither is red
     assert "same instructions: probably the layout of the binary" in back
     assert f"{code}: 1 case" in back
+
+
+def test_faster_and_slower_cases_with_the_same_instructions_are_counted(world_files):
+    """Of two gains one was counted; the slowdown of the newest release executes more."""
+    gains, newest = (read(world_files[address]).by_id("cpu-box-3.11").text for address in ("compare/2.13.0..2.14.1.html", NEW))
+    assert re.search(r"2 faster, by [^.]*\.\d to [^.]*\.\d %\. 1 with the same instructions\.", gains)
+    assert "with the same instructions" not in newest
 
 
 def test_open_cases_and_the_comparison_say_why_their_numbers_of_what_is_back_differ(tmp_path, monkeypatch, capsys):

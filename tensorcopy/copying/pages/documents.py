@@ -34,7 +34,7 @@ DESCRIPTIONS = {  # of the documents that are pages: what readers of results loo
     "glossary": "The words of tensorcopy: launch, interval, smallest detectable change, history.",
     "glossary.ja": "tensorcopy の用語：コピー、リーフ、計算グラフ、測定、区間。",
     "own-operation": "Measure code of your own over torch releases: an asv suite in your project, two commits, pull requests.",
-    "gpu-runner": "Measure torch releases on a GPU: a runner of GitHub, SLURM, or a machine without a network.",
+    "gpu-runner": "Measure your own machine, a GPU on a cluster or without a network, or a runner of GitHub.",
     "ci": "Measure in continuous integration: pull requests, new torch releases, pages.",
     "article": "detach() and clone() in PyTorch: the article that began this, each printed value checked on every release.",
 }

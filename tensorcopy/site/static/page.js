@@ -8,22 +8,22 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
-function stored(theme) {
+function stored(name, value) {
   try {
-    if (theme) localStorage.setItem("theme", theme);
-    return localStorage.getItem("theme") ?? "";
+    if (value) localStorage.setItem(name, value);
+    return localStorage.getItem(name) ?? "";
   } catch {
     return ""; // storage may be forbidden
   }
 }
 
 root.classList.add("js");
-root.dataset.theme = stored();
+root.dataset.theme = stored("theme");
 const theme = document.getElementById("theme");
 theme.hidden = false;
 theme.onclick = () => {
   const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = stored(dark ? "light" : "dark");
+  root.dataset.theme = stored("theme", dark ? "light" : "dark");
 };
 
 for (const block of document.querySelectorAll("pre, [data-copy]")) {
@@ -65,8 +65,10 @@ class Choice {
 for (const holder of document.querySelectorAll("[data-choice]")) {
   const parts = [...holder.querySelectorAll(":scope > [data-part]")];
   const words = parts.map((part) => part.dataset.part.split("; "));
+  const remembers = "remember" in holder.dataset; // the device, its first choice, for other pages
   const choose = () => {
     const id = show(choices.map((choice) => choice.select.value));
+    if (remembers) stored("device", choices[0].select.value);
     if (id) history.replaceState(null, "", `#${id}`);
   };
   const choices = holder.dataset.choice.split(", ").map((name) => new Choice(name, choose));
@@ -84,10 +86,10 @@ for (const holder of document.querySelectorAll("[data-choice]")) {
     return parts[left[0]]?.id || parts[left[0]]?.querySelector("[id]")?.id;
   };
   const target = location.hash.slice(1) && document.getElementById(location.hash.slice(1));
-  const named = parts.findIndex((part) => target && part.contains(target));
-  const first = parts.findIndex((part) => part.dataset.first !== undefined);
+  const named = parts.find((part) => target && part.contains(target));
+  const ordered = [...parts.filter((part) => remembers && part.dataset.part.startsWith(stored("device"))), ...parts];
   holder.prepend(element("div", { className: "controls" }, ...choices.map((choice) => choice.box)));
-  show(words[named >= 0 ? named : Math.max(first, 0)] ?? []);
+  show(words[parts.indexOf(named ?? ordered.find((part) => "first" in part.dataset) ?? ordered[0])] ?? []);
 }
 
 /* A chart: the values of the release under the pointer stand below it, and an entry of the key hides its line. */
