@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from tensorcopy.campaign import Campaign, VerdictRules
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import case_history, comparisons, function_changes, groups
-from tensorcopy.judge.case_history import MOST_BACK, CaseHistory, OpenSince, Standing, Step
+from tensorcopy.judge.case_history import CaseHistory, OpenSince, Standing, Step
 from tensorcopy.judge.comparisons import Comparison, Question, texts
 from tensorcopy.judge.function_changes import GroupChange, ProfileDifference
 from tensorcopy.judge.groups import OpenMethod, back_count, gained, subject
@@ -198,7 +198,7 @@ class ShownHistory:
         before, after = of_case.releases[of_case.before(step.index)], of_case.releases[step.index]
         ratio = of_case.count_ratio(before, after)
         if ratio and case_history.are_same(ratio):
-            return f"{SAME}: {'probably the layout of the binary' if abs(step.ratio - 1) <= MOST_BACK else 'cause unknown'}", None
+            return f"{SAME}: probably the layout of the binary", None
         text = instructions_text(ratio) if ratio else f"instructions {NOT_COUNTED}"
         causes = self.causes.get(subject(case), []) if case.device == "cpu" and case.spec.timed else []
         covering = (each for each in causes if order(each.before.version) < order(after) <= order(each.after.version))

@@ -229,9 +229,8 @@ def test_a_slowdown_that_went_says_so(world_files):
     assert re.search(r"x\.detach\(\)\.clone\(\) \(2\S+ elements\) \+15\.\d % with 2\.12\.1, gone again by 2\.13\.0", closed)
 
 
-@pytest.mark.parametrize(("after", "why"), [(2.08, "probably the layout of the binary"), (2.2, "cause unknown")])
-def test_the_layout_of_the_binary_is_held_to_do_at_most_five_percent(tmp_path, after, why):
-    launch_files.write(tmp_path, {f"{world.COPY} tensor {world.SMALL}": {BEFORE: 2.0, NEWEST: after}}, machine="box", noise=0.002)
+def test_functions_that_cost_more_explain_nothing_where_all_cost_the_same(tmp_path):
+    launch_files.write(tmp_path, {f"{world.COPY} tensor {world.SMALL}": {BEFORE: 2.0, NEWEST: 2.2}}, machine="box", noise=0.002)
     for release in (BEFORE, NEWEST):
         counts = {f"instructions.BySize.track_instructions tensor {world.SMALL} False": 5000}
         launch_files.write_counts(tmp_path, release, counts, methods=world.methods("cpu"), machine="box")
@@ -239,8 +238,8 @@ def test_the_layout_of_the_binary_is_held_to_do_at_most_five_percent(tmp_path, a
             tmp_path / "box", release, {f"tensor {world.SMALL} float32 contiguous": 1600.0 if release == NEWEST else 1000.0}
         )
     text = read(world.files_of(tmp_path)["regressions.html"]).text
-    assert f"same instructions: {why}" in text
-    assert f"{why} why" not in text  # functions that cost more explain nothing where all cost the same
+    assert "same instructions: probably the layout of the binary" in text
+    assert "binary why" not in text
 
 
 def test_what_is_not_known_is_said_and_first_where_it_is_most(world_files, tmp_path):
