@@ -15,7 +15,7 @@ WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 680, 250, 70, 14, 34
 LABELS = 15  # that an axis has room for; of more, every second one stands there
 COLOURS = 8  # of the stylesheet; lines beyond have the same colours, dashed
 SECONDS = "seconds"
-SIGNS = {"slower": "▲", "faster": "▼", "back": "▴"}  # of a change, by its style: up to an earlier level is no news
+SIGNS = {"slower": "▲", "faster": "▼", "back": "▴", "undone": "▾"}  # of a change, by its style: to an earlier level is no news
 FIGURE = Markup(
     '<figure{}><figcaption>{}</figcaption><div class="scroll" tabindex="0" role="group" aria-label="{}">'
     '<svg class="chart" viewBox="{} 0 {} {}"{} aria-label="{}">{}</svg>'
@@ -89,7 +89,7 @@ def _drawn(line: Line, number: int, xs: Sequence[float], y: Callable[[float], fl
     parts += [_path("p", "M".join(f"{point}h0" for _, point in points))] if points else []
     for index, change in line.steps.items():
         if value := line.values[index]:
-            parts.append(_text(f"m {change}", xs[index], y(value) + (15 if change == "faster" else -7), SIGNS[change]))
+            parts.append(_text(f"m {change}", xs[index], y(value) + (15 if change in ("faster", "undone") else -7), SIGNS[change]))
     return Markup('<g class="{}" data-line="{}">{}</g>').format(css, line.name, Markup("").join(parts))
 
 
@@ -103,10 +103,11 @@ def _text(css: str, x: float, y: float, text: str) -> Markup:
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Return some five numbers between two: powers of ten, or over less than a decade multiples of a round step."""
-    if high / low > 30:
-        powers = range(ceil(log10(low)), floor(log10(high)) + 1)
-        return [10.0**power for power in powers][:: len(powers) // 7 + 1]
+    """Return some five numbers between two: powers of ten, of few also 2 and 5 times these, within a factor of 4 multiples of a step."""
+    if high / low > 4:
+        powers = range(floor(log10(low)), floor(log10(high)) + 1)
+        every = [each * 10.0**power for power in powers for each in ((1, 2, 5) if high / low < 300 else (1,))]
+        return [each for each in every if low <= each <= high][:: len(powers) // 7 + 1]
     size = 10.0 ** floor(log10((high - low) / 4))
     step = next(size * number for number in (1, 2, 5, 10) if size * number >= (high - low) / 6)
     return [step * number for number in range(ceil(low / step), floor(high / step) + 1)]

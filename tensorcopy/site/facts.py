@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import sha256
 from itertools import groupby, pairwise
-from math import inf
+from math import inf, log
 from typing import Any, NamedTuple
 
 from tensorcopy.campaign import Campaign, VerdictRules
@@ -33,6 +33,7 @@ SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 GROUPS, LARGE = 4, 0.05  # groups that a sentence names at most, and the share of the difference from which on it does
 LONGEST = 100  # characters of a name in an address: a disk takes 255 bytes
+EXPLAINS = 0.25  # the share of the logarithm of a time's ratio from which on that of the instructions explains it
 NOT_COUNTED, SAME = "not counted", "same instructions"
 Pair = tuple[str, str, str]  # a device and two releases, the one that is compared with first
 
@@ -133,7 +134,8 @@ class ShownHistory:
 
     def page_of(self, name: str, device: str) -> str:
         """Return the address of the page of a method or suite; those of the first history of a device are in the folder of the device."""
-        return subject_address(name, device if device in self.answers_for else f"{device}-{self.name}")
+        folder = device if device in self.answers_for else f"{device}-{self.name}"
+        return f"methods/{slug(folder)}/{identifier(name, ignores_case=True)}.html"
 
     def anchor(self, case: Case) -> str:
         """Return the anchor of a case on the page of its method and device."""
@@ -174,17 +176,35 @@ class ShownHistory:
                 "failure": result.failures.get(case, ""),
             }
 
+    @cached_property
+    def ends(self) -> dict[Case, dict[int, int]]:
+        """The index of the release that takes a change of a time back, by that of the change; of those that are taken back."""
+        timed = {case: of_case for case, of_case in self.cases.items() if case.spec.timed}
+        ends = {case: {step.index: of_case.taken_back(step) for step in of_case.steps} for case, of_case in timed.items()}
+        return {case: {index: end for index, end in of_case.items() if end is not None} for case, of_case in ends.items()}
+
+    def undone(self, case: Case, step: Step) -> str:
+        """Return the release whose slowdown, the change before it, a gain takes back, and little more; "" for none."""
+        of_case = self.cases[case]
+        earlier = [each for each in of_case.steps if each.index < step.index and not step.rises and case in self.ends]
+        is_back = earlier and self.ends[case].get(earlier[-1].index) == step.index and earlier[-1].ratio ** 2 * step.ratio > 1
+        return of_case.releases[earlier[-1].index] if is_back else ""
+
     def meaning(self, case: Case, step: Step) -> str:
-        """Return what became of a change of a time; "" where it stays and is new."""
+        """Return what a change of a time undoes, or what became of it; "" where it stays and is new."""
         of_case = self.cases[case]
         if of_case.is_back(step.index):
             return OpenSince.BACK.value
-        index = of_case.taken_back(step)
+        if undone := self.undone(case, step):
+            return f"takes back the slowdown of {undone}"
+        index = self.ends[case].get(step.index)
         return f"{'gone' if step.rises else 'lost'} again by {of_case.releases[index]}" if index is not None else ""
 
     def style(self, case: Case, step: Step) -> str:
         """Return what a change is, for its colour and its sign."""
-        return "back" if self.cases[case].is_back(step.index) else "slower" if step.rises else "faster"
+        if step.rises:
+            return "back" if self.cases[case].is_back(step.index) else "slower"
+        return "undone" if self.undone(case, step) else "faster"
 
     def slowdowns(self, of: Standing) -> list[Step]:
         """Return the slowdowns after its fastest release that an open case still has, the newest first; of one that is back that one."""
@@ -197,13 +217,14 @@ class ShownHistory:
         of_case, order = self.cases[case], self.releases.index
         before, after = of_case.releases[of_case.before(step.index)], of_case.releases[step.index]
         ratio = of_case.count_ratio(before, after)
-        if ratio and case_history.are_same(ratio):
-            return f"{SAME}: probably the layout of the binary", None
+        if ratio and not _explains(ratio, step):
+            more = "" if case_history.are_same(ratio) else ", which do not explain it"
+            return f"{instructions_text(ratio)}{more}: probably the layout of the binary", None
         text = instructions_text(ratio) if ratio else f"instructions {NOT_COUNTED}"
         causes = self.causes.get(subject(case), []) if case.device == "cpu" and case.spec.timed else []
         covering = (each for each in causes if order(each.before.version) < order(after) <= order(each.after.version))
         if cause := next(covering, None):
-            return text, cause if cause.difference.changed else None
+            return text, cause if cause.difference.changed and _explains(cause.difference.ratio, step) else None
         return f"{text}; not profiled", None
 
     @cached_property
@@ -282,6 +303,11 @@ class Cause(NamedTuple):
                 times = {"gained": f"new, {after}×", "lost": "gone"}.get(change.status, f"{after}× instead of {before}×")
                 return f" ({'::'.join(change.function[1].split('::')[-2:])} {times})"
         return ""
+
+
+def _explains(ratio: float, step: Step) -> bool:
+    """Return whether a change of the instructions is one, in the direction of that of the time, and at least a quarter of it."""
+    return not case_history.are_same(ratio) and log(ratio) / log(step.ratio) >= EXPLAINS
 
 
 def instructions_text(ratio: float | None) -> str:
@@ -381,6 +407,7 @@ def tally(history: ShownHistory, device: str, comparison: Comparison) -> dict[st
         "launches": extent(number for change in changes.values() if change.interval for number in change.launches),
         "few": sum(change.reason is Reason.TOO_FEW_LAUNCHES for change in changes.values()),
         "noticed": size_range([1 + share for size, share in seen if size]),
+        "most": slowdown(max((change.detectable or 0.0 for change in changes.values()), default=0.0)),
         "seen": [(slowdown(share), f"{size} elements" if size else "without a size") for size, share in seen],
     }
 
@@ -509,11 +536,6 @@ def spans(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return each value with the releases in a row that have it: ("4 MiB", "1.9.0 to 2.15.0"); pairs : release and value, if any."""
     runs = [(value, [release for release, _ in of]) for value, of in groupby((pair for pair in pairs if pair[1]), key=lambda pair: pair[1])]
     return [(value, " to ".join(dict.fromkeys((releases[0], releases[-1])))) for value, releases in runs]
-
-
-def subject_address(name: str, folder: str) -> str:
-    """Return the address of the page of a method or suite; folder : the device, or another history with its device."""
-    return f"methods/{slug(folder)}/{identifier(name, ignores_case=True)}.html"
 
 
 def pair_address(before: str, after: str) -> str:

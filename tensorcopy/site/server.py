@@ -37,16 +37,6 @@ class _Server(ThreadingHTTPServer):
 class _QuietHandler(SimpleHTTPRequestHandler):
     timeout = PATIENCE
 
-    def send_head(self) -> Any:
-        """Answer an address that no file system takes like any missing one."""
-        try:
-            return super().send_head()
-        except (OSError, ValueError) as error:  # such as a NUL, or a name that is too long
-            if isinstance(error, (ConnectionError, TimeoutError)):
-                raise
-            self.send_error(HTTPStatus.NOT_FOUND)
-            return None
-
     def list_directory(self, path: Any) -> None:
         """Answer a folder without a page as a missing address."""
         self.send_error(HTTPStatus.NOT_FOUND)

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from tensorcopy.numbers import quantity, signed_percent, size_range
 from tensorcopy.site import facts
 from tensorcopy.site.chart import SIGNS, Line, chart, spark
-from tensorcopy.site.facts import Case, OpenMethod, OpenSince, Pair, ShownHistory, Site, Step, Verdict, pair_address, told
+from tensorcopy.site.facts import Case, OpenMethod, OpenSince, Pair, ShownHistory, Site, Verdict, pair_address, told
 
 NUMEL = 2**14  # elements, of the chart on the first page and of the case that is unfolded on a method's page
 SHOWN = 2  # open regressions on the first page
@@ -250,7 +250,7 @@ def _case(history: ShownHistory, case: Case, is_main: bool) -> Values:
 
 
 def _open(site: Site, device: str, history: ShownHistory) -> Values:
-    """Return the open cases of a device by method and age, and the slowdowns that a later release took back."""
+    """Return the open cases of a device by method and age."""
     methods = history.open_methods(device)
     back, slower = ([of for each in methods if (each.since is OpenSince.BACK) is wanted for of in each.cases] for wanted in (True, False))
     standings = [each for case, each in history.standings.items() if case.device == device]
@@ -269,19 +269,7 @@ def _open(site: Site, device: str, history: ShownHistory) -> Values:
         "cases": len(standings),
         "compared": sum(each.history.is_compared for each in standings),
         "unknown": sum(each.cost.verdict is Verdict.UNKNOWN for each in standings if each.cost),
-        "closed": _closed(history, device),
     }
-
-
-def _closed(history: ShownHistory, device: str) -> list[tuple[Case, Step]]:
-    """Return the slowdowns that a later release took back: the largest of each method and pair of releases."""
-    largest: dict[tuple[str, int, str], tuple[Case, Step]] = {}
-    for case, of_case in history.cases.items():
-        for step in of_case.steps if case.device == device and case.spec.timed else ():
-            key = facts.subject(case), step.index, history.meaning(case, step)
-            if step.rises and key[2] not in ("", facts.BACK) and (key not in largest or step.ratio > largest[key][1].ratio):
-                largest[key] = case, step
-    return sorted(largest.values(), key=lambda each: -each[1].ratio)
 
 
 # comparisons

@@ -138,6 +138,12 @@ def test_the_chooser_leads_to_one_table_for_every_wish(offline, published_site):
 
     visit(0)
     assert seen == expected
+    page.evaluate("location.hash = 'cpu-anndarray-memorysharedwithx-xrequiresnograd'")
+    page.locator("section:visible h2:has-text('An ndarray, memory shared with x, x requires no grad CPU')").wait_for()
+    page.get_by_role("button", name="x requires grad", exact=True).click()
+    page.get_by_role("button", name="own memory", exact=True).click()
+    page.get_by_role("link", name="Other dtypes and layouts").locator("visible=true").click()
+    page.locator("section:visible summary:has-text('Other dtypes and layouts')").wait_for()
 
 
 def test_the_history_shows_the_chart_of_a_group_and_a_size(offline, published_site):

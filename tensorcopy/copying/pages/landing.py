@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
@@ -19,8 +19,9 @@ from tensorcopy.site.views import Page, Values
 
 SMALL, LARGE = 2**7, 2**17  # elements, of the two costs beside an answer
 FLOAT32 = 4  # bytes of an element
+HUGE = 2**25  # bytes of a copy beyond which numpy asks for huge pages
 # what people type instead: by the kind of answer, the methods that are compared with it there
-INSTEAD = {"tensor": ("clone_detach", "tensor"), "ndarray": ("detach_clone_numpy", "numpy_force")}
+INSTEAD = {"tensor": ("clone_detach", "tensor"), "ndarray": ("detach_clone_numpy", "detach_numpy_copy")}
 DESCRIPTION = (
     "x.detach().clone() or x.clone().detach()? Which copy of a PyTorch tensor is independent, what it costs, and what torch changed."
 )
@@ -52,7 +53,7 @@ def _answers(site: Site, history: ShownHistory, device: str, tables: Mapping[str
     plain = {to: of_device[replace(request, keeps_graph=None, requires_grad=False)] for to, request in asked.items()}
     by_grad = {True: [of_device[request] for request in asked.values()], False: [*plain.values()]}
     timed = {grad: of for grad, of in by_grad.items() if any(table.columns and table.timed.requires_grad is grad for table in of)}
-    kept = answered.get("a tensor in the graph")
+    kept, newest = answered.get("a tensor in the graph"), history.newest(device)
     shown = []
     for grad, of in timed.items():
         grids = _times(history, device, grad, of, kept)
@@ -63,8 +64,9 @@ def _answers(site: Site, history: ShownHistory, device: str, tables: Mapping[str
         "own": of_own,
         "others": [each for each in others if each is not of_own],
         "tables": shown,
-        **_cannot(answered.values()),
+        "cannot": [(wish, factor) for wish, table in answered.items() if (factor := _cannot(table))],
         "memory": _memory(history, device),
+        "no_copy": {case for case in history.open if (newest.outcome(facts.subject(case), "plain", device) or {}).get("shares_storage")},
     }
 
 
@@ -114,15 +116,14 @@ def _compared(table: Table, plain: Table, method: str) -> Values:
     slower = {numel: each.ratio for numel, each in ratios.items() if each.word is Word.SLOWER}
     measured = [column.numel for column in table.columns]
     notably = {numel: each for numel, each in slower.items() if each >= AS_FAST_WITHIN} or slower
-    caveats = table.row(method).caveats
     is_alike = plain.rows[:1] and plain.rows[0].method == table.rows[0].method
     return {
         "code": table.row(method).code,
         "kind": recommend.compared(table, method),
         "ratios": [*_bands(notably, measured)],
         "barely": choose.sizes_text([*slower.keys() - notably.keys()], measured),
-        "warns": any(caveat.startswith("warns: ") for caveat in caveats),
-        "caveat": next((caveat for caveat in caveats if caveat.startswith("shares")), ""),
+        "huge": table.request.device == "cpu" and any(numel * FLOAT32 > HUGE for numel in slower),
+        "warns": any(caveat.startswith("warns: ") for caveat in table.row(method).caveats),
         "as_fast_without": bool(slower and is_alike and recommend.compared(plain, method) == "as fast"),
     }
 
@@ -136,12 +137,11 @@ def _bands(ratios: Mapping[int, float], measured: Sequence[int]) -> Iterator[tup
         ratios = {numel: ratio for numel, ratio in ratios.items() if numel not in band}
 
 
-def _cannot(tables: Iterable[Table]) -> Values:
-    """Return how many methods × sizes are not told apart, and the factor that half of them would have shown, "" where it is below 1.2."""
-    cells = [cell.against for table in tables for column in table.columns for cell in column.cells.values()]
-    ratios = [against for against in cells if against and against.word is Word.NOT_TOLD_APART]
-    middle = median([each.seen for each in ratios if each.seen] or [1.0])
-    return {"unknown": len(ratios), "cannot": two_digits(middle) if len(ratios) > 1 and middle >= 1.2 else ""}
+def _cannot(table: Table) -> str:
+    """Return the factor that half of the methods × sizes that are not told apart would have shown; "" below 1.2, or of fewer than two."""
+    cells = [cell.against for column in table.columns for cell in column.cells.values()]
+    seen = [against.seen for against in cells if against and against.word is Word.NOT_TOLD_APART and against.seen]
+    return two_digits(median(seen)) if len(seen) > 1 and median(seen) >= 1.2 else ""
 
 
 def _times(history: ShownHistory, device: str, grad: bool, tables: Sequence[Table], kept: Table | None) -> list[facts.Grid]:

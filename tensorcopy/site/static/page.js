@@ -85,11 +85,16 @@ for (const holder of document.querySelectorAll("[data-choice]")) {
     });
     return parts[left[0]]?.id || parts[left[0]]?.querySelector("[id]")?.id;
   };
-  const target = location.hash.slice(1) && document.getElementById(location.hash.slice(1));
-  const named = parts.find((part) => target && part.contains(target));
+  const open = () => {
+    const target = location.hash.slice(1) && document.getElementById(location.hash.slice(1));
+    const named = parts.find((part) => target && part.contains(target));
+    if (named) show(words[parts.indexOf(named)]);
+  };
   const ordered = [...parts.filter((part) => remembers && part.dataset.part.startsWith(stored("device"))), ...parts];
   holder.prepend(element("div", { className: "controls" }, ...choices.map((choice) => choice.box)));
-  show(words[parts.indexOf(named ?? ordered.find((part) => "first" in part.dataset) ?? ordered[0])] ?? []);
+  show(words[parts.indexOf(ordered.find((part) => "first" in part.dataset) ?? ordered[0])] ?? []);
+  open();
+  addEventListener("hashchange", open);
 }
 
 /* A chart: the values of the release under the pointer stand below it, and an entry of the key hides its line. */
