@@ -1,9 +1,9 @@
 """Measure how often verdicts are right.
 
-    uv run python -m docs.tools.accuracy take [quiet | busy | now]
+    uv run python -m docs.tools.accuracy take [quiet | now]
     uv run python -m docs.tools.accuracy report
 
-`take` measures one of `EXPERIMENTS`: releases beside a twin, and beside sides that make more calls than they count. `report` judges these
+`take` measures one of `EXPERIMENTS`: a release beside a twin, and beside sides that make more calls than they count. `report` judges these
 launches and those in results/ with the functions that print verdicts, and writes docs/accuracy.json.
 """
 
@@ -11,14 +11,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -35,8 +31,8 @@ from tensorcopy.judge.comparisons import SIZES, Comparison, Question
 from tensorcopy.judge.paired import MARGIN, Change, Verdict
 from tensorcopy.measure import launch, sides
 from tensorcopy.measure.process import Program
-from tensorcopy.measure.sides import Opened
-from tensorcopy.numbers import counted, percent
+from tensorcopy.numbers import counted, percent, unbroken
+from tensorcopy.report.table import escaped
 from tensorcopy.results import histories, launches, reader
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Difference
@@ -45,9 +41,9 @@ from tensorcopy.results.result import Result
 
 FILE = Path("docs/accuracy.json")
 RESULTS, FOLDER = Path("results"), Path(".asv/accuracy")  # which has a history for each experiment
-PYTHON, OLDER, NEWER = "3.11", "2.14.1", "2.15.0"
+PYTHON, RELEASE = "3.11", "2.15.0"
 EXTRA = "TENSORCOPY_EXTRA"  # as tensorcopy/copying/inside/loop.py reads it
-BASE, TWIN, BEFORE = "", "twin", "before"  # sides of an experiment: the newer release, the same again, and the older one
+BASE, TWIN = "", "twin"  # sides of an experiment: the release, and the same again
 FINER = 0.01  # the margin with which a slowdown up to the usual margin is asked for
 SMALL = r", (1|16|128|1024|16384)(,|\))"  # cases that get as many launches again in a quiet experiment, as in the history
 BY_SIZE = [re.escape(spec.label) for spec in shipped().specs.rows.values() if spec.headline and spec.rank == 0]  # copies, conversions
@@ -60,8 +56,6 @@ UNKNOWN = 0.18  # share of the cases that are neither changed nor unchanged, at 
 COVERED = 0.93, 0.97  # share of the intervals that have the true ratio
 ALARMS = 0.05  # share of the comparisons of a release with itself that call any case slower or faster, at most
 SEEN = {"+5%": 0.95, "+2%": 0.9}  # share of the slowdowns of a size that shall be called slower
-WIDER = 1.5  # times the width of an interval, at most, beside busy processes
-
 
 Goal = tuple[str, bool]  # as text, and whether it is missed
 
@@ -87,17 +81,15 @@ def at_least(figure: float, goal: float) -> Goal:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Sides that are measured beside each other, all of the newer release but `BEFORE`."""
+    """Sides of one release that are measured beside each other."""
 
     sides: Mapping[str, float]  # by name, the share of calls that one makes, or waits for, without counting them
     launches: int
     select: str = f"^({'|'.join(BY_SIZE)})"
 
 
-SIDES = {BASE: 0.0, BEFORE: 0.0, TWIN: 0.0, "+3%": 0.03, "+5%": 0.05}
 EXPERIMENTS = {
-    "quiet": Experiment(SIDES, 12),
-    "busy": Experiment(SIDES, 12),  # beside a busy process on each core
+    "quiet": Experiment({BASE: 0.0, TWIN: 0.0, "+3%": 0.03, "+5%": 0.05}, 12),
     # as `compare --now`, with as many launches as a minute for each case has
     "now": Experiment({BASE: 0.0, "+2%": 0.02}, 78, rf"^{BY_SIZE[0]}.*'(tensor|clone_detach|detach_clone)', (1|1024)\)"),
 }
@@ -123,45 +115,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def take(name: str) -> None:
     """Take the launches of an experiment that are missing. Raises TensorcopyError."""
-    experiment = EXPERIMENTS[name]
-    opened = {side: _opened(OLDER if side == BEFORE else NEWER) for side in experiment.sides}
-    programs = [_program(opened[side], side, share) for side, share in experiment.sides.items()]
-    names = {text for suite in launch.merged([(each.program, each.suites) for each in opened.values()])[0].values() for text in suite.names}
+    experiment, campaign = EXPERIMENTS[name], shipped()
+    release = sides.of_release(campaign.releases.find(RELEASE), [PYTHON])
+    opened = sides.opened(release, campaign, configuration.paths())
+    programs = [_program(opened.program, side, share) for side, share in experiment.sides.items()]
+    names = {text for suite in launch.merged([(opened.program, opened.suites)])[0].values() for text in suite.names}
     total = experiment.launches * (2 if name == "quiet" else 1)
     for number in range(len([*(FOLDER / name).glob("*.json")]), total):
         chosen = experiment.select if number < experiment.launches else f"(?=.*{SMALL}){experiment.select}"
-        with _busy(name == "busy"):
-            taken, _ = launch.take(programs, name, {text for text in names if re.search(chosen, text)})
+        taken, _ = launch.take(programs, name, {text for text in names if re.search(chosen, text)})
         conditions = histories.conditions_of(taken, programs[0].place[1])
         folder, _ = histories.folder_of(FOLDER, conditions, name, is_named=True)
         sys.stdout.write(f"launch {number + 1} of {total}: {launches.write(folder, taken)}\n")
         sys.stdout.flush()
 
 
-@cache
-def _opened(version: str) -> Opened:
-    """Return the side of a release, installed unless it is. Raises TensorcopyError."""
-    campaign = shipped()
-    return sides.opened(sides.of_release(campaign.releases.find(version), [PYTHON]), campaign, configuration.paths())
-
-
-def _program(side: Opened, name: str, extra: float) -> Program:
+def _program(release: Program, name: str, extra: float) -> Program:
     """Return what runs as one of several sides with the same release; extra : share of calls that it makes without counting them."""
-    variables = {**side.program.variables, **({EXTRA: f"{extra:g}"} if extra else {})}
-    return replace(side.program, place=(*side.program.place[:2], name), variables=variables)
-
-
-@contextmanager
-def _busy(on: bool) -> Iterator[None]:
-    """Keep a process busy for each processor."""
-    command = [sys.executable, "-c", "while True: pass"]
-    processes = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)] if on else []
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
+    variables = {**release.variables, **({EXTRA: f"{extra:g}"} if extra else {})}
+    return replace(release, place=(*release.place[:2], name), variables=variables)
 
 
 def _read(folder: Path) -> tuple[History, ...]:
@@ -192,7 +164,7 @@ def document(measured: Iterable[History], taken: Iterable[History]) -> dict[str,
     if joint:
         name = f"two releases on two occasions: differences within the joint 95 % interval ({PAIRS} pairs)"
         rows.append(Row(name, f"{percent(fmean(joint), 1)} of {len(joint):,}", *at_least(fmean(joint), COVERED[0])))
-    rows += [*_planted(experiments), *_beside_busy_ones(experiments)]
+    rows += _planted(experiments)
     return {
         "machine": f"{newest.hardware('cpu')} ({newest.history}), {counted(newest.provenance['cores'], 'core')}",
         "sizes": " / ".join(SIZES),
@@ -329,14 +301,15 @@ def _planted(experiments: Mapping[str, History]) -> Iterator[Row]:
         yield coverage("twin and planted: 95 % intervals that cover the truth", covered)
 
 
-def _beside_busy_ones(experiments: Mapping[str, History]) -> Iterator[Row]:
-    """Yield how much wider intervals are beside a busy process on each core."""
-    if {"quiet", "busy"} <= experiments.keys():
-        both = [{side.revision: side for side in experiments[name].results} for name in ("quiet", "busy")]
-        quiet, busy = (half_widths(timed(sides[BEFORE], sides[BASE])) for sides in both)
-        times = by_size({case: busy[case] / width for case, width in quiet.items() if case in busy}, median)
-        text = f"{' / '.join(f'{each:.2f}' for each in times)} times"
-        yield Row("busy processes on all cores: width of the intervals", text, f"≤ {WIDER:g} times", max(times) > WIDER)
+def shown() -> str:
+    """Return the table of docs/measurement.md: the figures of docs/accuracy.json, with the goals that are missed."""
+    report = json.loads(FILE.read_text(encoding="utf-8"))
+    title = f"{report['machine']}, {report['launches']} launches, {report['day']}; by size: {report['sizes']} elements"
+    lines = [f"{escaped(title)}:\n", "| | measured | goal |", "|---|--:|--:|"]
+    for row in report["rows"]:
+        goal = f"{row['goal']}, **missed**" if row["missed"] else escaped(row["goal"])
+        lines.append(unbroken(f"| {escaped(row['name'])} | {escaped(row['value'])} | {goal} |"))
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from docs.tools import article, figures
+from docs.tools import accuracy, article, verify
 from docs.tools.standalone import standalone
 from tensorcopy import configuration, files
 from tensorcopy.copying import advise, recommend
@@ -48,8 +48,6 @@ WANTS = {  # by what is wanted: the target, and whether it keeps the graph
     "an independent ndarray": ("ndarray", None),
 }
 
-Part = Callable[[Site], "str | None"]  # None where there are no results for it: it stays as it is
-
 
 def documents(histories: Iterable[History]) -> dict[Path, str]:
     """Return the text of every generated file, by path in the checkout, which is the current folder."""
@@ -75,15 +73,9 @@ def evidence(site: Site) -> dict[str, Evidence]:
 def with_parts(text: str, site: Site) -> str:
     """Return a document's text with its parts replaced.
 
-    A comment within a part is made harmless: it could end the part, and the next run would keep what follows it. A part for which there
-    are no results stays as it is.
+    A comment within a part is made harmless: it could end the part, and the next run would keep what follows it.
     """
-
-    def replaced(part: re.Match[str]) -> str:
-        content = PARTS[part[1]](site)
-        return part[0] if content is None else f"{BEGIN.format(part[1])}\n{content.replace('<!--', '<! --')}\n{END}"
-
-    return PART.sub(replaced, text)
+    return PART.sub(lambda part: f"{BEGIN.format(part[1])}\n{PARTS[part[1]](site).replace('<!--', '<! --')}\n{END}", text)
 
 
 def badges(source: str, root: str) -> str:
@@ -143,13 +135,14 @@ def _times(table: Table, method: str) -> Iterator[str]:
         yield "not timed" if seconds is None else duration(seconds) + (f", {advise.against_recommended(ratio)}" if ratio else "")
 
 
-PARTS: dict[str, Part] = {
+PARTS: dict[str, Callable[[Site], str]] = {
     "badges": lambda site: badges((own := configuration.of_folder()).source_url, own.site_url),
     "answer": answer,
     "methods": methods,
     "torch": lambda site: GUIDE.format(torch=site.answering["cpu"].newest("cpu").version),
     "torch_ja": lambda site: GUIDE_JA.format(torch=site.answering["cpu"].newest("cpu").version),
-    **figures.PARTS,
+    "accuracy": lambda site: accuracy.shown(),
+    "agreement": lambda site: verify.shown(),
     **article.PARTS,
 }
 

@@ -117,14 +117,15 @@ def turns_of(root: Path, case: TimedCase) -> list[tuple[float, float]]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the number of cases, the torch and the processor, and then each case with its ratio, null where it is skipped."""
+    """Print the torch and the processor, and then each case that is not skipped with its ratio."""
     warnings.simplefilter("ignore")
     root, suites = Path(arguments[0]), re.compile(arguments[1])
-    cases = [case for case in timed_cases(root) if suites.search(case.suite)]
-    print(json.dumps({"cases": len(cases), "torch": torch.__version__, "on": devices.model("cpu")}), flush=True)
-    for case in cases:
-        written = " ".join([case.code, *(f"{name}={value}" for name, value in case.arguments.items())])
-        print(json.dumps({"suite": case.suite, "case": written, "ratio": ratio(root, case)}), flush=True)
+    print(json.dumps({"torch": torch.__version__, "on": devices.model("cpu")}))
+    for case in timed_cases(root):
+        if suites.search(case.suite) and (of_case := ratio(root, case)):
+            written = " ".join([case.code, *(f"{name}={value}" for name, value in case.arguments.items())])
+            print(json.dumps({"suite": case.suite, "case": written, "ratio": of_case}))
+            print(f"{of_case:.3f}  {case.suite} {written}", file=sys.stderr)
 
 
 if __name__ == "__main__":
