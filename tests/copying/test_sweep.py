@@ -122,7 +122,7 @@ def test_the_function_returns_axes(known):
     [
         (["--device", "tpu"], "tpu cannot be used on this machine: got tpu; allowed: cpu"),
         (["-o", "copies.bmp"], "unknown kind of picture: got copies.bmp; allowed: .svg, .png, .pdf"),
-        (["-o", "no/such/folder/copies.svg"], "the picture cannot be written: got no folder no/such/folder"),
+        (["-o", "no such/folder/a.svg"], "got no folder no such/folder; allowed: an existing folder; next: mkdir -p 'no such/folder'\n"),
         (
             ["--relative-to", "nothing"],
             "the method is not drawn: got nothing: it makes no tensor on cpu; allowed: new_tensor, clone_detach",

@@ -150,7 +150,10 @@ ADVICE = (
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (f'exec {sys.executable} -S "$@"', r"there is no torch: got .*python.* without it; allowed: torch 1\.9 or newer"),
+        (
+            f'exec {sys.executable} -S "$@"',
+            r"there is no torch: got .*python.* without it; .* uv pip install --python /.*/python torch",
+        ),
         ("echo 'ImportError: no libcudart' >&2; exit 1", "cannot import torch .* got ImportError: no libcudart"),
         ("echo 'RuntimeError: no' >&2; exit 1", "cannot import torch .* got RuntimeError: no"),
         (f"{IMPORTED}echo 'ModuleNotFoundError: x' >&2; exit 1", "cannot import torch .* got ModuleNotFoundError: x"),

@@ -1,48 +1,31 @@
 """Who types what an error tells to do next gets on, where a parser cannot tell: in a project with results, under git."""
 
-import os
 import re
 import shlex
 import shutil
 import subprocess
-import venv
 from pathlib import Path
 
 import pytest
 
 from tensorcopy import cli, files
-from tensorcopy.copying import sweep
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git, sides
 from tensorcopy.projects.new_project import new_project
-from tensorcopy.releases import interpreters, uv
 from tests.launch_files import write_small
 from tests.repositories import commit_all, run
 
 
-@pytest.fixture(scope="module")
-def committed(tmp_path_factory):
-    """A project with results of two releases, in two commits. No test changes it."""
-    folder = tmp_path_factory.mktemp("project")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        for variable in [name for name in os.environ if name.startswith("GIT_")]:
-            patch.delenv(variable)
-        patch.setattr(uv, "find_python", Path)
-        run(folder, "init", "-q", "-b", "trunk")
-        new_project(folder)
-        commit_all(folder, "a project")
-        write_small(folder / "results", "2.14.1", "2.15.0", machine="box")
-        commit_all(folder, "results")
-    return folder
-
-
 @pytest.fixture
-def project(committed, no_other_repository, tmp_path, monkeypatch):
-    """A copy of it as the current folder."""
-    shutil.copytree(committed, tmp_path, dirs_exist_ok=True)
+def project(no_other_repository, every_python, tmp_path, monkeypatch):
+    """A project with results of two releases, in two commits, as the current folder."""
     monkeypatch.chdir(tmp_path)
+    run(tmp_path, "init", "-q", "-b", "trunk")
+    new_project(tmp_path)
+    commit_all(tmp_path, "a project")
+    write_small(tmp_path / "results", "2.14.1", "2.15.0", machine="box")
+    commit_all(tmp_path, "results")
     return tmp_path
 
 
@@ -88,32 +71,7 @@ def test_a_damaged_file_is_taken_from_git(project, following):
         assert path.read_text(encoding="utf-8") == text
 
 
-def test_a_wrong_folder_leads_to_the_one_above(project, following, monkeypatch):
-    (project / "a" / "b").mkdir(parents=True)
-    monkeypatch.chdir(project / "a" / "b")
-    os.chdir(following("measure").removeprefix("cd "))
-    assert Path.cwd() == project
-
-
 def test_one_commit_is_compared_with_the_one_before(following):
     """No branch need be called main."""
     words = following("ci pull-request --base HEAD").split()
     assert [git.commit(words[4]), git.commit(words[6])] == [git.commit("HEAD~1"), git.commit("HEAD")]
-
-
-def test_a_folder_for_a_picture_is_made_with_those_above_it(tmp_path):
-    path = tmp_path / "a b" / "c" / "copies.svg"
-    with pytest.raises(TensorcopyError) as raised:
-        sweep.check_path(path)
-    subprocess.run(shlex.split(raised.value.next), check=True)
-    sweep.check_path(path)
-
-
-def test_torch_is_installed_into_a_python_without_it(tmp_path):
-    """By uv, whose environments have no pip."""
-    venv.create(tmp_path, symlinks=True)
-    with pytest.raises(TensorcopyError) as raised:
-        interpreters.run_probe(tmp_path / "bin" / "python", "tensorcopy.worker.provenance")
-    command = shlex.split(raised.value.next.partition(" torch, or ")[0])
-    assert subprocess.run([*command, "--help"], capture_output=True, check=False).returncode == 0
-    assert str(tmp_path / "bin" / "python") in command
