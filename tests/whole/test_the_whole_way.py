@@ -1,7 +1,6 @@
 """From two torch releases to a page, without a substitute: the oldest on Python 3.9 and the newest, installed, measured, published."""
 
 import re
-import shutil
 
 import pytest
 
@@ -104,25 +103,6 @@ def test_memory_is_exact_to_the_byte(checkout, measured, release, python, machin
         for what in ("allocated", "peak"):
             assert counts[f"memory.Host.track_{what}", method, "cpu"] == nbytes, (method, what)
         assert counts["memory.Host.track_allocations", method, "cpu"] == (1 if nbytes else 0)
-
-
-def python_of_oldest(checkout):
-    """Return the Python of the oldest release's environment, which has neither tensorcopy nor asv."""
-    (python,) = (checkout.root / ".asv" / "env").glob(f"{OLDEST.version}-*/bin/python")
-    return python
-
-
-def test_an_interpreters_own_torch_can_be_measured(checkout, measured):
-    """Its SHA identifies the release; nothing is installed. Alone it says so; without a device that is asked for it says why."""
-    refused = checkout.run("tensorcopy", "measure", "--interpreter", str(python_of_oldest(checkout)), "--device", "mps")
-    assert refused.stderr.startswith("tensorcopy: mps cannot be used on this machine: got torch ")
-    options = ("--interpreter", str(python_of_oldest(checkout)), "--bench", ONE_CASE, "--history", "container", "--launches", "1")
-    done = checkout.run("tensorcopy", "measure", *options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "takes turns with a reference" in " ".join(done.stdout.split())
-    (taken,) = [each for each in launches_of(checkout, "container").values() if each.kind == "times"]
-    assert taken.sides[0].environment.endswith("-interpreter")
-    shutil.rmtree(checkout.root / "results" / "container")
 
 
 def test_without_a_network_the_error_is_one_line_and_results_stay(checkout, measured, tmp_path):
