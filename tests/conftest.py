@@ -19,6 +19,7 @@ from datetime import date
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import json5
 import pytest
@@ -80,26 +81,18 @@ def _templates_and_arguments_are_made_once(tmp_path_factory: pytest.TempPathFact
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _errors() -> Generator[list[str], None, None]:
-    """What the errors that are made in this process tell to do next."""
-    made, usual = list[str](), TensorcopyError.__init__
+@pytest.fixture(autouse=True)
+def _each_next_can_be_typed() -> Generator[None, None, None]:
+    """In every error that the test meets, each command that it tells to type next is one that its program takes."""
+    told, usual = list[str](), TensorcopyError.__init__
 
     def noting(error: TensorcopyError, *arguments: Any, **parts: Any) -> None:
         usual(error, *arguments, **parts)
-        made.append(error.next)
+        told.append(error.next)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TensorcopyError, "__init__", noting)
-        yield made
-
-
-@pytest.fixture(autouse=True)
-def _each_next_can_be_typed(_errors: list[str]) -> Generator[None, None, None]:
-    """In every error that the test meets, each command that it tells to type next is one that its program takes."""
-    _errors.clear()
-    yield
-    assert [fault for text in _errors for fault in nexts.faults(text)] == []
+    with mock.patch.object(TensorcopyError, "__init__", noting):
+        yield
+    assert [fault for text in told for fault in nexts.faults(text)] == []
 
 
 POLL = 0.01  # seconds within which a server of a test ends; half a second by default
