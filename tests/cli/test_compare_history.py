@@ -49,19 +49,6 @@ def test_the_history_is_printed(folder, capsys, arguments, golden):
     assert max(map(len, text.splitlines())) <= 80
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["sideways"], "no such case: got 'sideways'; allowed: copies.BySize clone_detach, "),
-        (["--fail-on", "slower"], "--fail-on needs --open"),
-    ],
-)
-def test_a_refused_argument_is_an_error(folder, capsys, arguments, message):
-    """An unknown case lists the first cases."""
-    assert main(["history", *arguments]) == 2
-    assert message in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(("releases", "launches"), [(("2.15.0",), 12), (("2.14.1", "2.15.0"), 1)], ids=["one release", "one launch"])
 def test_what_cannot_be_seen_is_not_called_unchanged(tmp_path, monkeypatch, capsys, releases, launches):
     """Neither "No change" nor "0 methods" stands where nothing was compared; an unknown error is no error of 0.0 %."""
