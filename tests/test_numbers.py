@@ -2,7 +2,20 @@
 
 import pytest
 
-from tensorcopy.numbers import count, duration, duration_range, quantity, ratio_text, signed_percent, size, size_range, slowdown, two_digits
+from tensorcopy.numbers import (
+    count,
+    duration,
+    duration_range,
+    quantity,
+    ratio_text,
+    signed_interval,
+    signed_percent,
+    size,
+    size_range,
+    slowdown,
+    tracked_difference,
+    two_digits,
+)
 
 TEXTS = [  # three figures, and never "1000 µs"
     *((duration, 1.234e-9, "1.23 ns"), (duration, 359e-9, "359 ns"), (duration, 999.4e-9, "999 ns"), (duration, 999.6e-9, "1.00 µs")),
@@ -29,6 +42,7 @@ TEXTS = [  # three figures, and never "1000 µs"
     # a change is always in per cent, with one digit after the point
     *((signed_percent, 1.123, "+12.3 %"), (signed_percent, 0.96, "−4.0 %"), (signed_percent, 10.314, "+931.4 %")),
     *((signed_percent, 0.9999, "0.0 %"), (signed_percent, 1.0, "0.0 %")),
+    *((signed_interval, (1.2461, 1.2528), "+24.6 to +25.3 %"), (signed_interval, (0.96, 1.0), "−4.0 to 0.0 %")),
 ]
 
 
@@ -51,3 +65,10 @@ def test_a_number_as_text(function, value, text):
 )
 def test_a_tracked_value_has_its_digits_and_its_unit(value, unit, text):
     assert quantity(value, unit) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"), [(0.75, "nats", "+0.75 nats"), (-0.1, "GB/s", "−0.1 GB/s"), (0.005, "", "+0.005"), (0.0, "", "0")]
+)
+def test_a_difference_has_its_sign_and_its_unit(value, unit, text):
+    assert tracked_difference(value, unit) == text

@@ -35,10 +35,3 @@ def test_a_value_that_differs_is_named(monkeypatch):
     assert article["fail"] == ["detach: w.detach() is w is False, printed True"]
     assert failed[0].printed.got(article["fail"]) == "False"
     assert [line.got(article["fail"]) for line in printed.session("detach", "cpu")] == ["", "False", ""]
-
-
-def test_a_session_is_the_code_and_what_it_prints():
-    """In the order of the article, with the value that follows from the lines before."""
-    lines = printed.session("shared_weights", "cpu")
-    assert [line.code for line in lines[:3]] == ["x, w, b = leaf(2.0, grad=False), leaf(4.0), leaf(3.0)", "z = w.detach()", "y = x * w + b"]
-    assert [(line.expression, line.value) for line in lines if line.expression][-2:] == [("t.grad", 3.0), ("w", 3.0)]

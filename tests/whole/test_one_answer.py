@@ -31,6 +31,7 @@ from tensorcopy.copying.shipped import of_folder
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question, word
 from tensorcopy.judge.paired import ALPHA, Change, Reason, Verdict
+from tensorcopy.numbers import quantity, signed_interval, signed_percent, tracked_difference
 from tensorcopy.results import reader, select
 from tests import launch_files
 from tests.fixed_folder import FIXED, QUESTIONS, A, B
@@ -87,54 +88,7 @@ class Made:
 
 # What is read back
 
-
-@dataclass(frozen=True)
-class Number:
-    """A printed number, and half of the unit of its last digit."""
-
-    value: float
-    half: float
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, (int, float)) and abs(self.value - other) <= self.half + 1e-6 * max(1.0, abs(other))
-
-
-def number(text: str, scale: float = 1.0, zero: float = 0.0) -> Number:
-    """Return a printed number: "−1.77", "1.25"; `zero` plus `scale` times it."""
-    digits = text.replace("−", "-").replace("+", "").replace(",", "").strip()
-    decimals = len(digits.partition(".")[2]) if "e" not in digits else 0
-    return Number(zero + scale * float(digits), scale * 0.5 * 10.0**-decimals)
-
-
-def six(value: float | None) -> Number | None:
-    """Return a number with six digits, as JSON and CSV have it."""
-    return None if value is None else Number(value, 5e-6 * abs(value))
-
-
-def share(text: str) -> Number:
-    """Return the ratio of a change in percent: "+25.0" and 25.0 are 1.25."""
-    return number(text, 0.01, 1.0)
-
-
-def shares(low: str, high: str) -> tuple[Number, Number]:
-    """Return the ratios of both ends of an interval in percent."""
-    return share(low), share(high)
-
-
-NOT_PRINTED: Any = object()  # an output does not print it of this case
-
-
-@dataclass(frozen=True)
-class Said:
-    """What an output says of a case; None where it says that there is none."""
-
-    verdict: str
-    ratio: Number | None = NOT_PRINTED
-    interval: tuple[Number, Number] | None = NOT_PRINTED  # of the ratio, or of a tracked value's difference
-    difference: Number = NOT_PRINTED  # of a tracked value
-    work: str = NOT_PRINTED  # of the instructions: "20.0 % more", "equal"
-    accepted: str = NOT_PRINTED
-    sides: tuple[Number | None, Number | None] = NOT_PRINTED  # before and after
+Said = Mapping[str, Any]  # of a case, by a part of `expected`: those that an output has
 
 
 @dataclass(frozen=True)
@@ -147,37 +101,52 @@ class Output:
     fails: bool | None = None  # whether a slowdown makes it fail; None where it does not tell
 
 
+def expected(change: Change) -> Said:
+    """Return what is to be said of a case: the texts of a table, then the numbers of a document; "" and None where there is none."""
+    size = interval = ""
+    if change.timed:
+        size = signed_percent(change.ratio) if change.ratio else ""
+        interval = signed_interval(change.interval) if change.interval else ""
+    elif change.counted:
+        size = tracked_difference(change.after - change.before, change.unit)
+        interval = " to ".join(tracked_difference(end, change.unit) for end in change.difference or ())
+    texts = {
+        "verdict": word(change),
+        "before": "" if change.before is None else quantity(change.before, change.unit),
+        "after": "" if change.after is None else quantity(change.after, change.unit),
+        "change": size,
+        "interval": interval,
+        "instr.": "" if not change.count else signed_percent(change.count.ratio) if change.count.changed else "=",
+        "accepted": change.accepted,
+        "count_verdict": change.count.verdict.value if change.count else "",
+    }
+    numbers = {
+        "from": change.before,
+        "to": change.after,
+        "ratio": change.ratio,
+        "count_ratio": change.count.ratio if change.count else None,
+        **dict(zip(("low", "high"), change.interval or change.difference or (None, None))),
+    }
+    return texts | {part: None if value is None else pytest.approx(value, rel=1e-5) for part, value in numbers.items()}
+
+
 CHANGED = ("slower", "faster", "higher", "lower")
 LIKELY = tuple(f"likely {verdict}" for verdict in CHANGED)
 APART = ("failed", "only before", "only after")
-UNITS = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 SIGNS = {"▲": "slower", "▴": "slower", "▼": "faster", "=": "unchanged", "△": "higher", "▽": "lower", "?": "unknown", "✗": "unknown"}
-
-
-def amount(text: str, *, timed: bool) -> Number | None:
-    """Return a printed quantity, in seconds if it is a time: "2.04 µs", "2.5 GB/s"; None for an empty text."""
-    figure, _, unit = text.partition(" ")
-    return number(figure, UNITS[unit] if timed else 1.0) if figure else None
 
 
 def of_cells(verdict: str, cells: Mapping[str, str], change: Change) -> Said:
     """Return what the cells of a row say of a case, by the titles of their columns; that without a title is a note."""
-    note, size = cells.get("", ""), cells.get("change", "")
+    note, said = cells.get("", ""), {title: cells.get(title, "") for title in ("before", "after", "change")}
     likely = re.match(r"likely \w+", note)
-    between = next((cell for title, cell in cells.items() if title.endswith(" interval")), "")
-    ends = re.findall(r"[+−]?\d[\d.]*", between)
-    verdict = likely[0] if verdict == "unknown" and likely else verdict
-    rest: dict[str, Any] = {
-        "accepted": note.removeprefix("accepted: ") if note.startswith("accepted") else "",
-        "sides": tuple(amount(cells.get(side, ""), timed=change.timed) for side in ("before", "after")),
-    }
-    if not change.timed:
-        difference = number(size.strip("+−").split(" ")[0]) if size else NOT_PRINTED
-        verdict = "equal" if verdict == "unchanged" else verdict  # which have one sign
-        return Said(verdict, interval=tuple(map(number, ends)) if ends else None, difference=difference, **rest)
-    work = cells.get("instr.", "")
-    rest["work"] = "equal" if work == "=" else f"{work.strip('+−')} {'fewer' if work.startswith('−') else 'more'}" if work else ""
-    return Said(verdict, share(size.removesuffix(" %")) if size else None, shares(*ends) if ends else None, **rest)
+    said["interval"] = next((cell for title, cell in cells.items() if title.endswith(" interval")), "")
+    said["accepted"] = note.removeprefix("accepted: ") if note.startswith("accepted") else ""
+    if change.timed:
+        said["instr."] = cells.get("instr.", "")
+    elif verdict == "unchanged":
+        verdict = "equal"  # which have one sign
+    return {**said, "verdict": likely[0] if verdict == "unknown" and likely else verdict}
 
 
 BACK = "back to an earlier level"
@@ -262,21 +231,21 @@ def explain(made: Made, run: Run) -> Output:
         first, *lines = text.split("\n\n")[0].splitlines()
         cells: dict[str, str] = {"": "; ".join(line.strip() for line in lines if re.match(r"  (accepted|likely)", line))}
         if found := re.search(r"^  ratio ([\d.]+) \((.*?) → (.*?)\), (.*)$", text, re.MULTILINE):
-            assert number(found[1]) == change.ratio
+            assert found[1] == f"{change.ratio:.4g}"
             cells |= {"before": found[2], "after": found[3], "change": found[4]}
-        if found := re.search(r"^  ([\d.]+) % interval ([\d.]+) to ([\d.]+), (.*)$", text, re.MULTILINE):
-            assert (number(found[2]), number(found[3])) == change.interval
-            assert number(found[1], 0.01) == 1 - ALPHA
-            cells[" interval"] = found[4]
-        of_value = re.search(r"^  (\S.*?) → (.*?), ([+−]?\d\S*(?: \S+)?)(?:, [\d.]+ % interval (.*))?$", "\n".join(lines[1:]), re.MULTILINE)
+        if found := re.search(r"^  95 % interval ([\d.]+ to [\d.]+), (.*)$", text, re.MULTILINE):
+            assert found[1] == "{:.3f} to {:.3f}".format(*change.interval)
+            cells[" interval"] = found[2]
+        of_value = re.search(r"^  (\S.*?) → (.*?), ([+−]?\d\S*(?: \S+)?)(?:, 95 % interval (.*))?$", "\n".join(lines[1:]), re.MULTILINE)
         if not change.timed and (found := of_value):
             cells |= {"before": found[1], "after": found[2], "change": found[3], " interval": found[4] or ""}
         if found := re.search(r"^  instructions .* \((.*)\), beside the verdict", text, re.MULTILINE):
             cells["instr."] = found[1]
         verdict, _, is_back = first.removeprefix(f"{name}: ").partition(", ")
         assert is_back == (BACK if name == made.back else "")
-        each = of_cells(verdict, cells, change)
-        said[name] = each if cells.get("before") else replace(each, sides=NOT_PRINTED)
+        said[name] = of_cells(verdict, cells, change)
+        if not cells.get("before"):
+            said[name] = {part: said[name][part] for part in ("verdict", "accepted")}
     return Output(said)
 
 
@@ -333,19 +302,11 @@ def as_json(made: Made, run: Run) -> Output:
 def _of_row(row: Mapping[str, Any]) -> Said:
     """Read a row of the JSON."""
     assert row["verdict"] == "unknown" or not row["likely"]
-    verdict = f"likely {row['likely']}" if row["likely"] else row["verdict"]
-    sides = six(row["before"]), six(row["after"])
-    if row["metric"] != "time":
-        interval = tuple(map(six, row["count_interval"])) if row["count_interval"] else None
-        values = row["count_before"], row["count_after"]
-        difference = Number(abs(values[1] - values[0]), 1e-5 * abs(values[1])) if row["count_unit"] else NOT_PRINTED
-        return Said(verdict, interval=interval, difference=difference, sides=sides)
-    interval = None if row["low"] is None else (six(row["low"]), six(row["high"]))
-    work = ""
-    if row["count_unit"]:
-        size = abs(row["count_ratio"] - 1)
-        work = row["count_verdict"] if row["count_verdict"] == "equal" else f"{100 * size:.1f} % {row['count_verdict']}"
-    return Said(verdict, six(row["ratio"]), interval, work=work, accepted=row["accepted"], sides=sides)
+    said = {"verdict": f"likely {row['likely']}" if row["likely"] else row["verdict"], "from": row["before"], "to": row["after"]}
+    if row["metric"] == "time":
+        said["count_verdict"] = row["count_verdict"] or ""  # CSV has no null
+        return said | {part: row[part] for part in ("ratio", "low", "high", "accepted", "count_ratio")}
+    return said | dict(zip(("low", "high"), row["count_interval"] or (None, None)))
 
 
 NUMBERS = ("before", "after", "ratio", "low", "high", "count_before", "count_after", "count_ratio")
@@ -398,15 +359,15 @@ def history(made: Made, run: Run) -> Output:
     released = made.comparison.after.version
     part = run("history", "--all")[1].partition(f"\ntorch {released}\n")[2].partition("\n\n")[0]
     said = {}
-    row = rf"^  (\S.*?)  +({'|'.join(CHANGED)})  +([+−][\d.]+)(?: %| GB/s| nats)?(?:  +({SIGNED}) to ({SIGNED}) %)?(?:  .*)?$"
-    for name, verdict, size, low, high in re.findall(row, part, re.MULTILINE):
+    row = rf"^  (\S.*?)  +({'|'.join(CHANGED)})  +([+−][\d.]+(?: %| GB/s| nats)?)(?:  +({SIGNED} to {SIGNED} %))?(?:  .*)?$"
+    for name, verdict, size, interval in re.findall(row, part, re.MULTILINE):
+        if name in made.changes:
+            said[name] = {"verdict": verdict, "change": size} | ({"interval": interval} if made.changes[name].timed else {})
         if name in made.changes and made.changes[name].timed:
-            said[name] = Said(verdict, share(size), shares(low, high))
             of_case = run("history", f"^{re.escape(name)}$")[1]
-            (again,) = re.findall(rf"^{re.escape(released)} .* [▲▴▼] (\S+) % +(\S+) to (\S+) %", of_case, re.MULTILINE)
-            assert [*again] == [size, low, high], name
-        elif name in made.changes:
-            said[name] = Said(verdict, difference=number(size.strip("+−")))
+            assert re.findall(rf"^{re.escape(released)} .* [▲▴▼] (\S+ %) +(\S+ to \S+ %)", of_case, re.MULTILINE) == [(size, interval)], (
+                name
+            )
     return Output(said, CHANGED)
 
 
@@ -433,30 +394,6 @@ PAIRS += [(name, output) for name in WRITTEN for output in ONLY.get(name, tuple(
 
 
 # The claim
-
-
-def work_of(count: Change) -> str:
-    """Return how a count changed: "20.0 % more", "equal"."""
-    return f"{100 * abs(count.ratio - 1):.1f} % {count.verdict.value}" if count.changed else count.verdict.value
-
-
-def agree(name: str, said: Said, change: Change) -> None:
-    """Assert that an output says of a case what the judge says."""
-    assert said.verdict == word(change), name
-    if said.ratio is not NOT_PRINTED:
-        assert said.ratio == change.ratio, name
-    interval = change.interval or change.difference
-    if said.interval is not NOT_PRINTED:
-        assert said.interval == interval, name
-    if said.difference is not NOT_PRINTED:
-        assert change.counted, name
-        assert said.difference == abs(change.after - change.before), name
-    if said.work is not NOT_PRINTED:
-        assert said.work == (work_of(change.count) if change.count else ""), name
-    if said.sides is not NOT_PRINTED:
-        assert said.sides == (change.before, change.after), name
-    if said.accepted is not NOT_PRINTED:
-        assert said.accepted == change.accepted, name
 
 
 WORDS = {"failed_before": "failed", "failed_after": "failed", "only_before": "only before", "only_after": "only after"}
@@ -489,7 +426,8 @@ def test_every_output_says_the_same_of_the_same_launches(asked, name, output, mo
 
     read = OUTPUTS[output](made, run)
     for case, said in read.cases.items():
-        agree(case, said, made.changes[case])
+        wanted = expected(made.changes[case])
+        assert said == {part: wanted[part] for part in said}, case
     words = {case: WORDS.get(change.reason.value, word(change)) for case, change in made.changes.items()}
     assert sorted(read.cases) == sorted(case for case, each in words.items() if not read.lists or each in read.lists)
     assert read.counts in (None, Counter(words.values()))
