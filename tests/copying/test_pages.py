@@ -9,15 +9,15 @@ from statistics import median
 import pytest
 
 from tensorcopy.copying import recommend
-from tensorcopy.copying.recommend import CopyRequest, Table
+from tensorcopy.copying.recommend import Cell, CopyRequest, Table
 from tensorcopy.judge.methods import Word
-from tensorcopy.numbers import count
+from tensorcopy.numbers import count, duration, ratio_text
 from tensorcopy.site import build, facts
 from tests import launch_files
 from tests.conftest import ROOT
 from tests.launch_files import observed
 from tests.site import world
-from tests.site.reading import Element, files_in, is_time, links, read, says
+from tests.site.reading import Element, files_in, links, read
 from tests.site.reading import table as rows_of
 
 CUDA = {"detach_clone": 1.0, "clone_detach": 1.1, "tensor": 1.3, "clone": 1.05}
@@ -73,25 +73,22 @@ def of_table(of: Table, element: Element) -> Iterator[str]:
             yield f"{row.code}: {shown.first('th').text}"
         for column, cell in zip(of.columns, shown.all("td")):
             timed, css = column.cells.get(row.method), str(cell.attributes.get("class")).split()
-            against = timed.against if timed else None
-            if not is_time(" ".join(cell.text.split()[:2]), timed.seconds) if timed else cell.text != "not timed":
-                yield f"{row.code}: {cell.text}"
-            if ("use" in css) != (column.recommended == row.method):
-                yield f"{row.code}, {column.numel}: framed or not"
-            is_tinted = column.recommended == row.method or (against is not None and against.word is Word.AS_FAST)
-            if ("best" in css) != is_tinted:
-                yield f"{row.code}, {column.numel}: tinted or not"
-            word = " ".join(cell.text.split()[2:])
-            if not against:
-                is_right = word == ""
-            elif against.word in CHANGED:
-                is_right = word.startswith(f"{against.word.value} ×") and says(word.replace("–", " "), [against.ratio, *against.interval])
-            elif against.word is Word.NOT_TOLD_APART:
-                is_right = word.startswith("not told apart only a factor of") and says(word, [against.seen])
-            else:
-                is_right = word == against.word.value
-            if not is_right:
-                yield f"{row.code}, {column.numel}: {word}, not {against}"
+            is_first = column.recommended == row.method
+            is_tinted = is_first or bool(timed and timed.against and timed.against.word is Word.AS_FAST)
+            if (" ".join(cell.text.split()), "use" in css, "best" in css) != (text_of(timed), is_first, is_tinted):
+                yield f"{row.code}, {column.numel}: {cell.text} in {css}, not {text_of(timed)}"
+
+
+def text_of(cell: Cell | None) -> str:
+    """Return what a table says of a method at a size: its time, and how that compares with the recommended one's."""
+    against = cell.against if cell else None
+    if not cell or not against:
+        return duration(cell.seconds) if cell else "not timed"
+    said = f"{duration(cell.seconds)} {against.word.value}"
+    if against.word in CHANGED:
+        return f"{said} × {ratio_text(against.ratio)} ({'–'.join(map(ratio_text, against.interval))})"
+    is_seen = against.word is Word.NOT_TOLD_APART and against.seen
+    return f"{said} only a factor of {ratio_text(against.seen)} or more would have been noticed" if is_seen else said
 
 
 def of_first_page(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
@@ -146,12 +143,11 @@ def of_answer(table: Table, row: Element) -> Iterator[str]:
     if table.request.to == "tensor":
         marks |= {"in the graph": seen["keeps_graph"], "out of the graph": not seen["keeps_graph"]}
     yield from (f"{table.code}: {mark}" for mark, holds in marks.items() if any(mark in each.text for each in row.all("span.ok")) != holds)
-    by_size = {column.numel: column.cells for column in table.columns}
-    nearest = [min(by_size, key=lambda each: abs(log(each / numel))) for numel in (world.SMALL, world.LARGE) if by_size]
-    columns = [numel for numel in dict.fromkeys(nearest) if method in by_size[numel]]
-    costs = [each.text for each in row.all("b")][: len(columns)]
-    if not all(is_time(cost, by_size[numel][method].seconds) for numel, cost in zip(columns, costs)) or len(costs) != len(columns):
-        yield f"{table.code} costs {costs}"
+    cells = {column.numel: column.cells for column in table.columns}
+    nearest = dict.fromkeys(min(cells, key=lambda each: abs(log(each / numel))) for numel in (world.SMALL, world.LARGE) if cells)
+    costs = [duration(cells[numel][method].seconds) for numel in nearest if method in cells[numel]]
+    if [each.text for each in row.all("b")][: len(costs)] != costs:
+        yield f"{table.code} does not cost {costs}"
     for other in table.rows[1:]:
         if f"{other.code}: " in text:
             told, kind = text.partition(f"{other.code}: ")[2].partition(". ")[0], recommend.compared(table, other.method)
