@@ -11,6 +11,7 @@ import random
 import zlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
+from itertools import product
 from math import exp
 from pathlib import Path
 from types import MappingProxyType
@@ -38,7 +39,6 @@ TURNS = 3  # of a case and side; they differ by a thousandth
 LAUNCHES = 12
 COMMON = 0.05  # standard deviation of what a launch has in common, as a share of a time
 Times = Union[float, str, Sequence["float | None"]]
-_documents: dict[str, Launch] = {}  # that this process has made
 
 PROVENANCE = {
     "torch": "2.15.0+cu132",
@@ -140,7 +140,10 @@ def write(
                     own.seconds = _turns(time[number])
                 by_case[text].append(own)
         marked = names.index(reference) if reference else UNSET
-        made_launches.append(_of_times(made, by_case, machine, start + number * EVERY, seed + number, marked))
+        described, places = _suites(by_case)
+        suites = launch.stored(described, {places[text]: turns for text, turns in by_case.items()})
+        moment = start + number * EVERY
+        made_launches.append(_launch(made, machine, moment, seed + number, kind="times", reference=marked, suites=suites))
     return _written(folder, made_launches)
 
 
@@ -263,18 +266,6 @@ def _turns(microseconds: float) -> list[float]:
     return [1e-6 * microseconds] * TURNS
 
 
-def _of_times(
-    sides: Sequence[Program], by_case: Mapping[str, Sequence[Turns]], machine: str, start: datetime, seed: int, reference: Any
-) -> Launch:
-    """Return a launch of times; the fixture of a test file makes the same ones for each test, so each is made once."""
-    key = repr((sides, by_case, machine, start, seed, reference))
-    if key not in _documents:
-        described, places = _suites(by_case)
-        suites = launch.stored(described, {places[text]: turns for text, turns in by_case.items()})
-        _documents[key] = _launch(sides, machine, start, seed, kind="times", reference=reference, suites=suites)
-    return _documents[key]
-
-
 def _launch(sides: Sequence[Program], machine: str, start: datetime, seed: int, **fields: Any) -> Launch:
     """Return a launch that has the same name whenever it is made."""
     made = launch.document(sides, machine, start, EVERY.total_seconds() / 2, **fields)
@@ -297,25 +288,16 @@ def _suites(
     """Return the suites that have these cases, and the place of each case."""
     cases = {text: case(text) for text in texts}
     described: dict[str, Benchmark] = {}
+    places: dict[str, tuple[str, int]] = {}
     for suite in dict.fromkeys(each.suite for each in cases.values()):
-        of_suite = [dict(each.parameters) for each in cases.values() if each.suite == suite]
-        spec = spec_of(suite, units.get(suite, ""))
-        params = [list(dict.fromkeys(values[parameter] for values in of_suite)) for parameter in of_suite[0]]
-        described[suite] = Benchmark(
-            suite,
-            spec,
-            "1",
-            list(of_suite[0]),
-            [[value if _is_number(value) else f"'{value}'" for value in values] for values in params],
-            spec.unit if spec.shipped else units.get(suite, spec.unit),
-            "time" if spec.timed else "track",
-        )
-    places = {}
-    for text, each in cases.items():
-        index = 0
-        for (_, value), values in zip(each.parameters, described[each.suite].params):
-            index = index * len(values) + [name.strip("'") for name in values].index(value)
-        places[text] = each.suite, index
+        values_of = {text: dict(each.parameters) for text, each in cases.items() if each.suite == suite}
+        names = [*next(iter(values_of.values()))]
+        params = [[*dict.fromkeys(values[name] for values in values_of.values())] for name in names]
+        order = [*product(*params)]
+        places |= {text: (suite, order.index((*values.values(),))) for text, values in values_of.items()}
+        spec, shown = spec_of(suite, units.get(suite, "")), [[each if _is_number(each) else f"'{each}'" for each in of] for of in params]
+        unit, kind = spec.unit if spec.shipped else units.get(suite, spec.unit), "time" if spec.timed else "track"
+        described[suite] = Benchmark(suite, spec, "1", names, shown, unit, kind)
     return described, places
 
 
