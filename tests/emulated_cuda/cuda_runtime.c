@@ -154,38 +154,26 @@ static status_t take_time(job_t job) { /* queue an operation */
 
 /* ---- memory */
 
-#define BLOCKS 65536
-static struct { char *start; size_t nbytes; int type; } blocks[BLOCKS];
-static int number_of_blocks;
-static size_t held;
+static char *memory[3]; /* by type: reserved at once, and given away from its start */
+static size_t held[3];
 
-static int block_with(const void *address) { /* -1 for memory that this library has not allocated */
-  pthread_mutex_lock(&lock);
-  int i = number_of_blocks - 1;
-  while (i >= 0 && !((char *)address >= blocks[i].start && (char *)address < blocks[i].start + blocks[i].nbytes)) i--;
-  pthread_mutex_unlock(&lock);
-  return i;
-}
 static int type_of(const void *address) {
-  int i = block_with(address);
-  return i < 0 ? UNREGISTERED : blocks[i].type;
+  for (int type = HOST_MEMORY; type <= DEVICE_MEMORY; type++)
+    if (memory[type] && (char *)address >= memory[type] && (char *)address < memory[type] + MEMORY) return type;
+  return UNREGISTERED;
 }
 static status_t allocate(void **address, size_t nbytes, int type) {
   status_t error = state();
   if (error) return error;
   make_context();
   pthread_mutex_lock(&lock);
-  int is_full = type == DEVICE_MEMORY && held + nbytes > MEMORY, i = number_of_blocks;
-  void *start = MAP_FAILED;
-  if (!is_full && i < BLOCKS)
-    start = mmap(0, nbytes ? nbytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (start != MAP_FAILED) {
-    number_of_blocks++;
-    blocks[i].start = start, blocks[i].nbytes = nbytes, blocks[i].type = type;
-    if (type == DEVICE_MEMORY) held += nbytes;
-  }
+  if (!memory[type]) memory[type] = mmap(0, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  char *start = memory[type] + held[type];
+  size_t pages = (nbytes + 4095) / 4096 * 4096;
+  int is_full = held[type] + pages > MEMORY;
+  if (!is_full) held[type] += pages;
   pthread_mutex_unlock(&lock);
-  if (start == MAP_FAILED) return failed(OUT_OF_MEMORY);
+  if (is_full) return failed(OUT_OF_MEMORY);
   *address = start;
   return SUCCESS;
 }

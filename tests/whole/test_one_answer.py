@@ -365,9 +365,8 @@ def history(made: Made, run: Run) -> Output:
             said[name] = {"verdict": verdict, "change": size} | ({"interval": interval} if made.changes[name].timed else {})
         if name in made.changes and made.changes[name].timed:
             of_case = run("history", f"^{re.escape(name)}$")[1]
-            assert re.findall(rf"^{re.escape(released)} .* [▲▴▼] (\S+ %) +(\S+ to \S+ %)", of_case, re.MULTILINE) == [(size, interval)], (
-                name
-            )
+            (again,) = re.findall(rf"^{re.escape(released)} .* [▲▴▼] (\S+ %) +(\S+ to \S+ %)", of_case, re.MULTILINE)
+            assert again == (size, interval), name
     return Output(said, CHANGED)
 
 
