@@ -358,12 +358,6 @@ class Checkout:
         (self.root / name).write_text(text, encoding="utf-8")
 
 
-@pytest.fixture(scope="session")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A copy of this checkout in which other tests may have installed releases."""
-    return copied(tmp_path_factory)
-
-
 def installed(tmp_path_factory: pytest.TempPathFactory, *versions: str) -> list[Path]:
     """Return the environments of this checkout with these releases, such as "2.15.0", or "2.8.0@3.9" for another Python than the usual one.
 
@@ -381,12 +375,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory, *versions: str) -> list[
     return paths
 
 
-@pytest.fixture(scope="session")
-def old_python(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A Python with the oldest torch, which a process imports in a third of the time that the newest takes."""
-    return str(uv.interpreter(installed(tmp_path_factory, OLDEST.version)[0]))
-
-
 def require_pythons() -> None:
     """Skip a test where its releases cannot be installed."""
     if environments.expected_build() != "cuda":
@@ -396,16 +384,11 @@ def require_pythons() -> None:
 
 
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """Return a copy of this checkout, as git lists it, with the results of a machine that has measured few cases."""
+    """Return a copy of this checkout with the results of a machine that has measured few cases."""
     require_pythons()
-    root = tmp_path_factory.mktemp("checkout")
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).exists() and (ROOT / name).parent.parent != SHIPPED.parent:
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, root / name)
+    root = tmp_path_factory.mktemp("copied") / "checkout"
+    others = shutil.ignore_patterns(".git", ".venv", ".asv", ".*_cache", "__pycache__", "results", "site")
+    shutil.copytree(ROOT, root, ignore=others)
     launch_files.write_small(root / "results", REFERENCE, NEWEST.version)
     return Checkout(root, {**at_home(tmp_path_factory.mktemp("home")), "PYTHONPATH": str(root), "COLUMNS": "200"})
 

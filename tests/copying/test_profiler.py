@@ -12,9 +12,10 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import function_changes
 from tensorcopy.measure import run, sides
+from tensorcopy.releases import uv
 from tensorcopy.results import function_profiles, reader
 from tensorcopy.worker import hardware
-from tests.conftest import require
+from tests.conftest import OLDEST, copied, installed, require
 
 CASES = r"^(clone|clone_detach) 1 float32 contiguous$"
 WITH_GRAD = "^(clone_detach|detach_clone) 16 float32 contiguous"
@@ -34,12 +35,13 @@ def counted(python: str, cases: str, folder: Path) -> function_profiles.Profiles
 
 
 @pytest.mark.weekly
-def test_a_planted_extra_call_is_named(old_python, tmp_path):
+def test_a_planted_extra_call_is_named(tmp_path_factory, tmp_path):
     """Without it, `x.clone()` is as many instructions less as `detach` takes, and `detach` is not called.
 
     In the oldest torch, which valgrind starts in half the time of the newest.
     """
-    profile = counted(old_python, CASES, tmp_path)
+    (oldest,) = installed(tmp_path_factory, OLDEST.version)
+    profile = counted(str(uv.interpreter(oldest)), CASES, tmp_path)
     once, twice = (profile.of(f"{name} 1 float32 contiguous") for name in ("clone", "clone_detach"))
     difference = function_changes.between(once, twice)
     assert difference.share_named >= function_changes.NAMED
@@ -56,13 +58,14 @@ def test_no_call_is_specialised_while_it_is_counted(tmp_path):
 
 
 @pytest.mark.weekly
-def test_counts_and_functions_are_measured_by_one_command(workshop):
+def test_counts_and_functions_are_measured_by_one_command(tmp_path_factory):
     """In two runs of valgrind."""
+    checkout = copied(tmp_path_factory)
     variables = {instruction_count.ONLY: WITH_GRAD}
-    done = workshop.run("tensorcopy", "measure", "--interpreter", "same", "--history", "counted", "--bench", COUNTED, **variables)
+    done = checkout.run("tensorcopy", "measure", "--interpreter", "same", "--history", "counted", "--bench", COUNTED, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "functions of 1 release counted" in done.stdout
-    (result,) = [result for result in reader.load_results(workshop.root / "results", shipped()).results if result.history == "counted"]
+    (result,) = [result for result in reader.load_results(checkout.root / "results", shipped()).results if result.history == "counted"]
     counts = {tuple(value for _, value in case.parameters): count for case, count in result.counts.items() if case.suite == INSTRUCTIONS}
     assert len(counts) == 4
     assert counts["clone_detach", "16", "True"] > 1.2 * counts["detach_clone", "16", "True"]

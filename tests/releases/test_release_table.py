@@ -10,7 +10,7 @@ from packaging.version import Version
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import release_table, uv, wheel_index
-from tests.conftest import NEW
+from tests.conftest import NEW, copied
 
 
 def versions(releases):
@@ -97,19 +97,16 @@ def test_programs_that_add_at_once_lose_no_row(tmp_path, is_new):
 
 
 @pytest.mark.weekly
-def test_releases_missing_in_the_table_are_added(workshop, tmp_path):
+def test_releases_missing_in_the_table_are_added(tmp_path_factory):
     """Removed rows come back, and patches are added; then nothing is missing."""
-    table = workshop.root / "tensorcopy" / "releases.toml"
-    original = table.read_text(encoding="utf-8")
-    try:
-        table.write_text("[[release]]".join(original.split("[[release]]")[:-2]), encoding="utf-8")
-        completed = workshop.run("tensorcopy", "measure", "--add-release", "NEW")
-        assert completed.returncode == 0, completed.stderr
-        assert f"Added torch {NEWEST.version} of {NEWEST.date} ({NEWEST.sha}, " in completed.stdout
-        assert set(release_table.of_tables(table)) >= set(ROWS)
-        assert "The package index has no new torch release" in workshop.run("tensorcopy", "measure", "--add-release", "NEW").stdout
-    finally:
-        table.write_text(original, encoding="utf-8")
+    checkout = copied(tmp_path_factory)
+    table = checkout.root / "tensorcopy" / "releases.toml"
+    table.write_text("[[release]]".join(table.read_text(encoding="utf-8").split("[[release]]")[:-2]), encoding="utf-8")
+    completed = checkout.run("tensorcopy", "measure", "--add-release", "NEW")
+    assert completed.returncode == 0, completed.stderr
+    assert f"Added torch {NEWEST.version} of {NEWEST.date} ({NEWEST.sha}, " in completed.stdout
+    assert set(release_table.of_tables(table)) >= set(ROWS)
+    assert "The package index has no new torch release" in checkout.run("tensorcopy", "measure", "--add-release", "NEW").stdout
 
 
 @pytest.mark.parametrize(
