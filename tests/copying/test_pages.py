@@ -92,8 +92,8 @@ def text_of(cell: Cell | None) -> str:
 
 
 def of_first_page(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
-    """Yield what is wrong in the answers of the first page, and in its tints."""
-    for device, history in site.answering.items():
+    """Yield what is wrong in the answers of the first page."""
+    for device in site.answering:
         block, of_device = read(files["index.html"]).by_id(device), tables(site, device)
         asked = [recommend.common_request("tensor", device), CopyRequest("tensor", True, True, True, device)]
         of = {request: of_device[request] for request in (*asked, recommend.common_request("ndarray", device)) if of_device[request].rows}
@@ -112,25 +112,6 @@ def of_first_page(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
                 yield f"{device}: all methods of {answered.request} are at {address}#{anchor}"
         own = [link for link in links(block) if link.startswith(("compare/", "history.html", "regressions.html"))]
         yield from (f"{device}: {link} is of no device" for link in own if device not in link.partition("#")[2].split("-"))
-        by_address = {history.address(case): case for case in history.cases}
-        tinted = {}  # by method, size and whether x requires grad
-        for request, table in of_device.items():
-            is_shown = request.own and not request.keeps_graph and table.timed.requires_grad is request.requires_grad
-            for column in table.columns if is_shown else ():
-                for name, cell in column.cells.items():
-                    is_best = name == column.recommended or bool(cell.against and cell.against.word is Word.AS_FAST)
-                    tinted[name, str(column.numel), str(request.requires_grad)] = is_best
-        cells = [each for each in block.all("table.grid td") if each.all("a")]
-        shown = {(case["method"], case["numel"]) for each in cells if (case := by_address[each.href])}
-        recommended = {(column.recommended, str(column.numel)) for of in of_device.values() for column in of.columns if of.request.own}
-        usual = {of[request].rows[0].method for request in of if request.keeps_graph is not True}
-        of_usual = {each for each in recommended if each[0] in usual}
-        yield from (f"{device}: {each} is in no table" for each in of_usual - shown)
-        for cell in cells:
-            values = {"requires_grad": "False", **dict(by_address[cell.href].parameters)}
-            key = values["method"], values["numel"], values["requires_grad"]
-            if ("best" in str(cell.attributes.get("class"))) != tinted.get(key, False):
-                yield f"{device}: {key} is tinted or not"
 
 
 def of_answer(table: Table, row: Element) -> Iterator[str]:
@@ -173,7 +154,6 @@ SPOILED = {  # a file, what is replaced there first, and by what
     "ratio of a choice": ("choose.html", r"×\s1\.(\d\d</small>)", r"× 7.\1"),
     "code of an answer": ("index.html", r"<code data-copy>x\.detach\(\)\.numpy\(\)\.copy\(\)", "<code data-copy>x.numpy()"),
     "other of an answer": ("index.html", r": takes 1\.5 × as long", ": as fast"),
-    "tint": ("index.html", r'<td class="best">', "<td>"),
 }
 
 
@@ -190,6 +170,25 @@ def test_no_plus_or_minus_stands_beside_a_method(world_files):
     assert len(pages) > 10
     assert [address for address in pages if "±" in world_files[address]] == []
     assert "±" in world_files["compare/2.14.1..2.15.0.html"]
+
+
+TINTED = {  # by device and table, the sizes at which a method is recommended, or as fast
+    ("cpu", "Copies, requires grad"): {"x.detach().clone()": ["2⁷", "2¹⁷"]},
+    ("cpu", "Copies"): {"x.detach().clone()": ["2¹⁷", "2²⁰"], "x.clone().detach()": ["2⁷", "2¹⁷"]},
+    ("cpu", "Conversions"): {"x.detach().numpy().copy()": ["2⁷"]},
+    ("cuda", "Copies, called in a row"): {"x.detach().clone()": ["2⁷"], "x.clone().detach()": ["2⁷"]},
+    ("cuda", "Conversions"): {"x.numpy(force=True)": ["2⁷"]},
+    ("cuda", "Transfers"): {'x.detach().to("cpu", copy=True).numpy()': ["2⁷"]},
+}
+
+
+@pytest.mark.parametrize(("device", "caption"), TINTED)
+def test_what_is_recommended_or_as_fast_is_tinted(world_files, device, caption):
+    """In the tables of all methods and sizes, of x with and without grad."""
+    (table,) = (each for each in read(world_files["index.html"]).by_id(device).all("table.grid") if each.first("caption").text == caption)
+    rows = {row["method"].first("code").text: row for row in rows_of(table)}
+    tinted = {code: [size for size in row if "best" in str(row[size].attributes.get("class"))] for code, row in rows.items()}
+    assert {code: sizes for code, sizes in tinted.items() if sizes} == TINTED[device, caption]
 
 
 METHODS = {  # by device and method, what its page says of its times for x without and with grad
