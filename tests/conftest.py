@@ -387,8 +387,8 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """Return a copy of this checkout with the results of a machine that has measured few cases."""
     require_pythons()
     root = tmp_path_factory.mktemp("copied") / "checkout"
-    others = shutil.ignore_patterns(".git", ".venv", ".asv", ".*_cache", "__pycache__", "results", "site")
-    shutil.copytree(ROOT, root, ignore=others)
+    written = {".git", ".venv", ".asv", ".pytest_cache", ".mypy_cache", "results", "site"}
+    shutil.copytree(ROOT, root, ignore=lambda folder, _: written if Path(folder) == ROOT else {"__pycache__"})
     launch_files.write_small(root / "results", REFERENCE, NEWEST.version)
     return Checkout(root, {**at_home(tmp_path_factory.mktemp("home")), "PYTHONPATH": str(root), "COLUMNS": "200"})
 
