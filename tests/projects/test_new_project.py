@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tensorcopy import __version__, campaign, configuration
+from tensorcopy.campaign import Campaign
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.errors import TensorcopyError
@@ -60,7 +61,18 @@ def suite(folder: Path, text: str = "") -> Path:
     folder.mkdir()
     (folder / "__init__.py").touch()
     (folder / "theirs.py").write_text(text)
+    (folder / "notes.py").write_text("no python")
     return folder
+
+
+def over(folder: Path, text: str = "", **configuration: object) -> Campaign:
+    """Begin a project over the asv suite of a folder, and return its campaign."""
+    suite(folder / "benchmarks", text)
+    (folder / "asv.conf.json").write_text(json.dumps(configuration))
+    (folder / "over").mkdir()
+    os.chdir(folder / "over")
+    assert main(["init", "--suites", ".."]) == 0
+    return of_folder(folder / "over")
 
 
 def files(folder: Path) -> set[str]:
@@ -171,42 +183,27 @@ def test_init_reads_the_configuration_of_a_suite(folder, monkeypatch, capsys, re
 @pytest.mark.parametrize("kind", ["conda", "mamba", "rattler"])
 def test_conda_packages_are_named_and_not_required(folder, capsys, kind):
     """In one sentence: under its name, pip's index may have another package. Every environment has numpy, and what is required."""
-    suite(folder / "benchmarks")
     matrix = {"numpy": [], "einops": [], "pandas==2.2": [""], "pytables": ["", None], "scipy": ["1.1", "1.2"], "pip+einops": []}
-    (folder / "asv.conf.json").write_text(json.dumps({"environment_type": kind, "matrix": matrix}))
-    (folder / "over-torch").mkdir()
-    os.chdir(folder / "over-torch")
-    assert main(["init", "--suites", ".."]) == 0
-    assert of_folder(folder / "over-torch").requires == ("einops",)
+    assert over(folder, environment_type=kind, matrix=matrix).requires == ("einops",)
     of_conda = "pandas==2.2, pytables, scipy==1.2 in matrix, as conda names them: add to requires what the suite imports, as pip names it"
     assert f"Not used of it: environment_type; scipy 1.1 in matrix; {of_conda}\n" in capsys.readouterr().out
 
 
 def test_a_folder_without_a_package_is_not_looked_up_in_the_index(folder, capsys):
     """Somebody else's package may have the project's name there."""
-    suite(folder / "benchmarks")
-    (folder / "asv.conf.json").write_text('{"project": "own", "repo": "."}')
-    (folder / "over").mkdir()
-    os.chdir(folder / "over")
-    assert main(["init", "--suites", ".."]) == 0
-    assert of_folder(folder / "over").requires == ()
+    assert over(folder, project="own", repo=".").requires == ()
     assert "Not used of it: ., without a pyproject.toml or setup.py\n" in capsys.readouterr().out
 
 
 def test_all_imports_that_a_suite_lacks_are_named_at_once(folder, capsys):
-    """Not those that every environment has, that are its own, or that requires names; a file that is no Python is none of ours."""
+    """Not those that every environment has, that are its own, or that requires names; a file that is no Python has none."""
     (folder / "src").mkdir()
     (folder / "src" / "mine.py").touch()
     (folder / "pyproject.toml").write_text('[project]\nname = "own"\n')
     (folder / ".git").mkdir()
     lines = "import torch, numpy as np, os.path, scipy.stats, einops\nfrom pandas import x\nfrom . import a\nfrom mine import b\n"
-    suite(folder / "benchmarks", f"{lines}def time_a():\n    import sklearn, theirs, benchmarks\n")
-    (folder / "benchmarks" / "notes.py").write_text("no python")
-    (folder / "asv.conf.json").write_text('{"project": "own", "matrix": {"einops": ["0.8"]}}')
-    (folder / "over").mkdir()
-    os.chdir(folder / "over")
-    assert main(["init", "--suites", ".."]) == 0
-    assert of_folder(folder / "over").requires == ("..", "einops==0.8")
+    text = f"{lines}def time_a():\n    import sklearn, theirs, benchmarks\n"
+    assert over(folder, text, project="own", matrix={"einops": ["0.8"]}).requires == ("..", "einops==0.8")
     assert "\nThe suite imports pandas, scipy, sklearn: add to requires in tensorcopy.toml" in capsys.readouterr().out
 
 

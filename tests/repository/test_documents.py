@@ -104,13 +104,6 @@ def test_every_link_leads_to_a_file_or_a_heading():
     assert {name: dead for name, text in TEXTS.items() if (dead := dead_links(name, text))} == {}
 
 
-def test_no_table_is_cut():
-    """An empty line between its rows ends it: the others would be shown as text."""
-    for name, text in TEXTS.items():
-        tokens = MarkdownIt("js-default").enable("table").parse(text)
-        assert [token.content for token in tokens if token.type == "inline" and re.match(r"\|.*\|$", token.content)] == [], name
-
-
 def test_every_command_can_be_typed():
     """In the shell blocks, in the table of the README and in sentences, where the words of a command alone name it."""
     lines = re.findall(r"^\| `tensorcopy \w+` \| .*?`(.*?)` \|$", TEXTS["README.md"], re.MULTILINE)

@@ -224,28 +224,26 @@ def _lines_of(made: Made, text: str) -> dict[str, Said]:
 
 
 def explain(made: Made, run: Run) -> Output:
-    """Read `compare --explain` of every case."""
+    """Read `compare --explain` of every case: the lines of its numbers are those of the judge's."""
     said = {}
     for name, change in made.changes.items():
         text = run("compare", *made.words, "--explain", f"^{re.escape(name)}$", columns=1000)[1]
-        first, *lines = text.split("\n\n")[0].splitlines()
-        cells: dict[str, str] = {"": "; ".join(line.strip() for line in lines if re.match(r"  (accepted|likely)", line))}
-        if found := re.search(r"^  ratio ([\d.]+) \((.*?) → (.*?)\), (.*)$", text, re.MULTILINE):
-            assert found[1] == f"{change.ratio:.4g}"
-            cells |= {"before": found[2], "after": found[3], "change": found[4]}
-        if found := re.search(r"^  95 % interval ([\d.]+ to [\d.]+), (.*)$", text, re.MULTILINE):
-            assert found[1] == "{:.3f} to {:.3f}".format(*change.interval)
-            cells[" interval"] = found[2]
-        of_value = re.search(r"^  (\S.*?) → (.*?), ([+−]?\d\S*(?: \S+)?)(?:, 95 % interval (.*))?$", "\n".join(lines[1:]), re.MULTILINE)
-        if not change.timed and (found := of_value):
-            cells |= {"before": found[1], "after": found[2], "change": found[3], " interval": found[4] or ""}
-        if found := re.search(r"^  instructions .* \((.*)\), beside the verdict", text, re.MULTILINE):
-            cells["instr."] = found[1]
+        first, _, *lines = text.split("\n\n")[0].splitlines()
+        wanted, numbers = expected(change), list[str]()
+        if change.timed and change.ratio:
+            numbers.append(f"  ratio {change.ratio:.4g} ({wanted['before']} → {wanted['after']}), {wanted['change']}")
+        if change.timed and change.interval:
+            numbers.append("  95 % interval {:.3f} to {:.3f}, {}".format(*change.interval, wanted["interval"]))
+        if wanted["change"] and not change.timed:
+            between = f", 95 % interval {wanted['interval']}" if wanted["interval"] else ""
+            numbers.append(f"  {wanted['before']} → {wanted['after']}, {wanted['change']}{between}")
+        assert [line for line in lines if re.match(r"  (ratio|95 %|[^a-z].* → )", line)] == numbers
         verdict, _, is_back = first.removeprefix(f"{name}: ").partition(", ")
         assert is_back == (BACK if name == made.back else "")
-        said[name] = of_cells(verdict, cells, change)
-        if not cells.get("before"):
-            said[name] = {part: said[name][part] for part in ("verdict", "accepted")}
+        work = re.search(r"^  instructions .* \((.*)\), beside the verdict", text, re.MULTILINE)
+        note = next((line.strip() for line in lines if re.match(r"  (accepted|likely)", line)), "")
+        cells = {"": note, "instr.": work[1] if work else ""}
+        said[name] = {part: each for part, each in of_cells(verdict, cells, change).items() if part in ("verdict", "accepted", "instr.")}
     return Output(said)
 
 

@@ -8,11 +8,10 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.measure.sides import REFERENCE
 from tensorcopy.releases import environments, release_table
 from tensorcopy.results import launches, reader
-from tests.conftest import copied, installed
+from tests.conftest import NEWEST, OLDEST, copied, installed
 
 pytestmark = pytest.mark.slow
 
-OLDEST, NEWEST = release_table.load().find("1.9.0"), release_table.load()[-1]
 MEASURED = [(OLDEST, "3.9", "ci"), (NEWEST, "3.11", "gpu-box")]
 LINE = re.compile(r"[^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+")
 ONE_CASE = r"copies\.BySize.*'tensor', 16\)"
