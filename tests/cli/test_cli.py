@@ -1,6 +1,5 @@
 """The command line: arguments, output and exit code."""
 
-import argparse
 import io
 import re
 import shutil
@@ -13,28 +12,20 @@ from tensorcopy.cli import main, output, parser
 from tensorcopy.cli.arguments import line, numel, path
 from tensorcopy.measure import settings
 from tensorcopy.releases import wheel_index
-from tests import launch_files
+from tests import launch_files, walk
 from tests.conftest import ROOT
 
 LINE = re.compile(r"^tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n$")
-
-
-def options(parser, *words):
-    """Yield the words of each command, and each of its options."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, of_command in action.choices.items():
-                yield from options(of_command, *words, name)
-        elif action.option_strings:
-            yield words, action.option_strings[-1], action
 
 
 TEXTS = (None, path, line, settings.expression, settings.machine_name)  # types of options that are no number
 NUMBERS = ("nan", "-3", "1.5", "0", "", "3", "1e400")
 VALID = {"--margin": ("1.5", "3"), "--for": ()}  # of those; of every other option the whole number
 GIVEN = [
-    (words, option, value)
-    for words, option, action in options(parser())
+    (command.words, action.option_strings[-1], value)
+    for command in walk.commands()
+    for action in command.actions
+    if action.option_strings
     for value in ([""] if action.type in (path, settings.machine_name) else NUMBERS if action.type not in TEXTS else ())
 ]
 GIVEN += [(["measure"], "--launches", text) for text in ("1001", "٥")]
