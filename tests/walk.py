@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -250,37 +249,22 @@ def good_lines(command: Command) -> Iterator[list[str]]:
 WAIT = 30  # seconds until a process has started another one, or ends
 
 
-def send(number: int, arguments: Sequence[str], folder: Path) -> str:
-    """Start a command, send it a signal soon after it has started another process, and return what is wrong with its end, or "".
+def send(number: int, arguments: Sequence[str], folder: Path) -> tuple[int, str, list[list[str]]]:
+    """Send a command a signal soon after it has started another process.
 
-    The other process must end too.
+    Returns its exit code, its errors, and the command lines of the processes that run a second later.
     """
-    command = [sys.executable, "-m", "tensorcopy", *arguments]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
-    with subprocess.Popen(command, cwd=folder, env=surroundings(folder), start_new_session=True, **pipes) as started:
+    command, closed = [sys.executable, "-m", "tensorcopy", *arguments], {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+    options = {"cwd": folder, "env": surroundings(folder), "start_new_session": True, "text": True, **closed}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, **options) as started:
         end = time.monotonic() + WAIT
-        while started.poll() is None and len(_left(started.pid)) < 2 and time.monotonic() < end:
+        while len(_left(started.pid)) < 2 and time.monotonic() < end:
             time.sleep(0.001)
         time.sleep(0.5)
-        if started.poll() is not None:
-            return "ended before the signal"
         os.kill(started.pid, number)
-        try:
-            out, err = (text.decode("utf-8", "replace") for text in started.communicate(timeout=WAIT))
-        except subprocess.TimeoutExpired:
-            os.killpg(started.pid, signal.SIGKILL)
-            return f"did not end within {WAIT} s"
-    end = time.monotonic() + (WAIT if number != signal.SIGKILL else 1)  # the kernel ends its processes at once
-    while (left := _left(started.pid)) and time.monotonic() < end:
-        time.sleep(0.05)
-    if left:
-        return f"leaves {left}"
-    if number == signal.SIGKILL:
-        return ""
-    verb = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}[number]
-    if started.returncode != 128 + number or not re.search(rf"^tensorcopy: {verb}; [^\n]+\n\Z", err, re.MULTILINE):
-        return f"exit code {started.returncode}: {err[-300:]}"
-    return complaint(0, out, err)
+        _, errors = started.communicate(timeout=WAIT)
+    time.sleep(1)
+    return started.returncode, errors, _left(started.pid)
 
 
 def _left(session: int) -> list[list[str]]:

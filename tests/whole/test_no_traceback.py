@@ -124,4 +124,9 @@ def test_odd_surroundings_end_in_a_line_or_none(checkout, name):
 @pytest.mark.parametrize("arguments", MEASURES, ids=" ".join)
 def test_a_signal_is_one_line_and_ends_what_the_command_has_started(checkout, number, arguments):
     """A killed one says nothing, and leaves no process either."""
-    assert walk.send(number, arguments, checkout) == ""
+    code, errors, left = walk.send(number, arguments, checkout)
+    assert left == []
+    if number != signal.SIGKILL:
+        assert code == 128 + number
+        assert re.search(r"^tensorcopy: (interrupted|terminated|hung up); [^\n]+\n\Z", errors, re.MULTILINE), errors
+        assert "Traceback" not in errors
