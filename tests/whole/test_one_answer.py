@@ -1,8 +1,8 @@
 """One comparison, one answer: every output says the same of the same launches.
 
-Every output of `OUTPUTS` is produced by the real commands, for the questions that `tests/fixed_folder.py` asks and for a few launches
-that are written here, and read back as text: its verdicts, sizes and intervals are those of the judge, to the digits that are printed, and
-so are its numbers of cases by verdict. `judge/test_recomputed.py` recomputes what the judge says.
+Every output of `OUTPUTS` is produced by the real commands, for the questions that `tests/fixed_folder.py` asks, and read back as text: its
+verdicts, sizes and intervals are those of the judge, to the digits that are printed, and so are its numbers of cases by verdict.
+`judge/test_recomputed.py` recomputes what the judge says.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,66 +23,32 @@ from asv.config import Config
 
 from tensorcopy.asv_plugin import reading
 from tensorcopy.asv_plugin.repository import TorchReleases
-from tensorcopy.campaign import Campaign
 from tensorcopy.ci import pull_request
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.judge import comparisons
-from tensorcopy.judge.comparisons import Comparison, Question, word
+from tensorcopy.judge.comparisons import Question, word
 from tensorcopy.judge.paired import ALPHA, Change, Reason, Verdict
 from tensorcopy.numbers import quantity, signed_interval, signed_percent, tracked_difference
 from tensorcopy.results import reader, select
-from tests import launch_files
 from tests.fixed_folder import FIXED, QUESTIONS, A, B
 
-COPY = "copies.BySize.time_copy"
-QUIET = {"clone_detach": 1.4, "detach_clone": 1.1, "empty_like_copy": 1.5, "tensor": 2.2}
-ERROR = "RuntimeError: no kernel"
-ACCEPTED = f'[[accepted]]\ncase = "new_tensor"\nuntil = "{B}"\nwhy = "a check"\n'
-WRITTEN: dict[
-    str, tuple[dict[str, Any], str, dict[str, str]]
-] = {  # by name: the times of `new_tensor` on both sides, a table, and verdicts
-    "nothing changed": ({A: 2.0, B: 2.0}, "", {}),
-    "failed on both sides": ({A: ERROR, B: ERROR}, "", {"new_tensor": "unknown"}),
-    "two launches": ({A: [2.0, 2.01], B: [2.5, 2.5]}, "", dict.fromkeys(("new_tensor", *QUIET), "unknown")),
-    "two revisions": ({f"{B}#base": 2.0, f"{B}#head": 3.0}, ACCEPTED, {"new_tensor": "slower"}),
-}
 BACK_AT = "copies.BySize new_tensor numel=256"  # of the fixed folder: the case that is back at an earlier level
 
 
-class Made:
-    """A question about launches, and what the program knows of it."""
+class Asked:
+    """A question about the launches of the fixed folder, and what the judge answers."""
 
-    def __init__(self, name: str, folder: Path) -> None:
-        self.folder = FIXED if name in QUESTIONS else folder
-        self.words: tuple[str, ...] = QUESTIONS[name][0] if name in QUESTIONS else tuple(WRITTEN[name][0])
+    def __init__(self, name: str) -> None:
+        self.words, _ = QUESTIONS[name]
         self.back = BACK_AT if name == "neighbours" else ""
-        if name in WRITTEN:
-            times, table, _ = WRITTEN[name]
-            cases = {f"{COPY} new_tensor 16": times} | {f"{COPY} {each} 16": dict.fromkeys(times, time) for each, time in QUIET.items()}
-            launch_files.write(folder / "results", cases, launches=2 if name == "two launches" else 12)
-            (folder / "tensorcopy.toml").write_text(table, encoding="utf-8")
-
-    @cached_property
-    def campaign(self) -> Campaign:
-        """The campaign of the folder."""
-        return of_folder(self.folder)
-
-    @cached_property
-    def comparison(self) -> Comparison:
-        """The answer: what the judge says."""
+        self.campaign = of_folder(FIXED)
         before, after, *options = self.words
-        if "#" in before:
-            return comparisons.between(Question(*launch_files.load(self.folder / "results", before, after), self.campaign.rules))
-        loaded, named = reader.load_results(self.folder / "results", self.campaign), dict(zip(options[::2], options[1::2]))
+        loaded, named = reader.load_results(FIXED / "results", self.campaign), dict(zip(options[::2], options[1::2]))
         history, device = named.get("--history", ""), named.get("--device", "")
         pair = select.pair(before, after, loaded, self.campaign.releases, history, device, command="tensorcopy compare")
-        return comparisons.between(Question(pair.before, pair.after, self.campaign.rules)).selected(device=pair.device)
-
-    @cached_property
-    def changes(self) -> dict[str, Change]:
-        """The change of each case by name."""
-        return {case.name: change for case, change in self.comparison.changes.items()}
+        self.comparison = comparisons.between(Question(pair.before, pair.after, self.campaign.rules)).selected(device=pair.device)
+        self.changes = {case.name: change for case, change in self.comparison.changes.items()}
 
 
 # What is read back
@@ -174,30 +139,30 @@ def counts_of(text: str) -> Counter[str]:
 Run = Callable[..., tuple[int, str]]
 
 
-def terminal(made: Made, run: Run, *options: str) -> Output:
+def terminal(asked: Asked, run: Run, *options: str) -> Output:
     """Read `compare`, where a row has its whole name; with --all every case, and then the interval of each that has one."""
-    code, text = run("compare", *made.words, "--fail-on", "slower", *options, columns=1000)
-    assert not options or ("95 % interval" in text) is any(change.interval or change.difference for change in made.changes.values())
-    return Output(_lines_of(made, text), () if options else (*CHANGED, *LIKELY, *APART), counts_of(text), code == 1)
+    code, text = run("compare", *asked.words, "--fail-on", "slower", *options, columns=1000)
+    assert not options or ("95 % interval" in text) is any(change.interval or change.difference for change in asked.changes.values())
+    return Output(_lines_of(asked, text), () if options else (*CHANGED, *LIKELY, *APART), counts_of(text), code == 1)
 
 
-def narrow_terminal(made: Made, run: Run) -> Output:
+def narrow_terminal(asked: Asked, run: Run) -> Output:
     """Read `compare` in 80 columns, where names have what they share above them."""
-    columns = 80 if all(change.timed for change in made.changes.values()) else 88  # an interval of a tracked value is wide
-    text = run("compare", *made.words, columns=columns)[1]
+    columns = 80 if all(change.timed for change in asked.changes.values()) else 88  # an interval of a tracked value is wide
+    text = run("compare", *asked.words, columns=columns)[1]
     assert [line for line in text.splitlines() if len(line) > columns] == []
-    return Output(_lines_of(made, text), (*CHANGED, *LIKELY, *APART))
+    return Output(_lines_of(asked, text), (*CHANGED, *LIKELY, *APART))
 
 
 TOKEN = re.compile(r"\S+(?: \S+)*")  # cells have two spaces between them
 
 
-def _lines_of(made: Made, text: str) -> dict[str, Said]:
+def _lines_of(asked: Asked, text: str) -> dict[str, Said]:
     """Return the cases of a text for the terminal: a sign, the name below what it shares with others, cells, and a note.
 
     A cell ends where its title does; a long name and a long note have lines of their own.
     """
-    names = {frozenset(name.split()): name for name in made.changes}
+    names = {frozenset(name.split()): name for name in asked.changes}
     _, header, table = re.split(r"^(  case .*)$", text, maxsplit=1, flags=re.MULTILINE) if "\n  case " in text else ("", "", "")
     ends = {token.end(): token[0] for token in TOKEN.finditer(header) if token[0] != "case"}
     rows: list[tuple[str, str, dict[str, str]]] = []
@@ -219,15 +184,15 @@ def _lines_of(made: Made, text: str) -> dict[str, Said]:
     found = [(sign, names.get(frozenset(name.split()), ""), cells) for sign, name, cells in rows]
     assert [cells for _, name, cells in found if not name and "before" in cells] == []  # a mean has no sides
     alarms = {name for sign, name, _ in found if sign == "▲" and name}
-    assert [name for name in alarms if (name == made.back and BACK in text) or made.changes[name].accepted] == []
-    return {name: of_cells(SIGNS[sign], cells, made.changes[name]) for sign, name, cells in found if name}
+    assert [name for name in alarms if (name == asked.back and BACK in text) or asked.changes[name].accepted] == []
+    return {name: of_cells(SIGNS[sign], cells, asked.changes[name]) for sign, name, cells in found if name}
 
 
-def explain(made: Made, run: Run) -> Output:
+def explain(asked: Asked, run: Run) -> Output:
     """Read `compare --explain` of every case: the lines of its numbers are those of the judge's."""
     said = {}
-    for name, change in made.changes.items():
-        text = run("compare", *made.words, "--explain", f"^{re.escape(name)}$", columns=1000)[1]
+    for name, change in asked.changes.items():
+        text = run("compare", *asked.words, "--explain", f"^{re.escape(name)}$", columns=1000)[1]
         first, _, *lines = text.split("\n\n")[0].splitlines()
         wanted, numbers = expected(change), list[str]()
         if change.timed and change.ratio:
@@ -239,7 +204,7 @@ def explain(made: Made, run: Run) -> Output:
             numbers.append(f"  {wanted['before']} → {wanted['after']}, {wanted['change']}{between}")
         assert [line for line in lines if re.match(r"  (ratio|95 %|[^a-z].* → )", line)] == numbers
         verdict, _, is_back = first.removeprefix(f"{name}: ").partition(", ")
-        assert is_back == (BACK if name == made.back else "")
+        assert is_back == (BACK if name == asked.back else "")
         work = re.search(r"^  instructions .* \((.*)\), beside the verdict", text, re.MULTILINE)
         note = next((line.strip() for line in lines if re.match(r"  (accepted|likely)", line)), "")
         cells = {"": note, "instr.": work[1] if work else ""}
@@ -247,11 +212,13 @@ def explain(made: Made, run: Run) -> Output:
     return Output(said)
 
 
-def markdown(made: Made, run: Run) -> Output:
+def markdown(asked: Asked, run: Run) -> Output:
     """Read `compare --format markdown`."""
-    code, text = run("compare", *made.words, "--format", "markdown", "--fail-on", "slower")
-    assert ("95 % interval" in text.replace("&nbsp;", " ")) is any(change.interval or change.difference for change in made.changes.values())
-    return replace(_of_markdown(text, made.changes), fails=code == 1)
+    code, text = run("compare", *asked.words, "--format", "markdown", "--fail-on", "slower")
+    assert ("95 % interval" in text.replace("&nbsp;", " ")) is any(
+        change.interval or change.difference for change in asked.changes.values()
+    )
+    return replace(_of_markdown(text, asked.changes), fails=code == 1)
 
 
 EMOJI = {"🔴": "slower", "🟢": "faster", "❌": "unknown"}
@@ -286,14 +253,14 @@ def _of_markdown(text: str, changes: Mapping[str, Change]) -> Output:
     return Output(said, (), counts)
 
 
-def as_json(made: Made, run: Run) -> Output:
+def as_json(asked: Asked, run: Run) -> Output:
     """Read `compare --format json`."""
-    code, text = run("compare", *made.words, "--format", "json", "--fail-on", "slower")
+    code, text = run("compare", *asked.words, "--format", "json", "--fail-on", "slower")
     document = json.loads(text)
     assert document["alpha"] == ALPHA
     assert all(row["level"] == 1 - ALPHA for row in document["rows"] if row["low"])
     assert document["counts"] == Counter(row["verdict"] for row in document["rows"])
-    assert [row["case"] for row in document["rows"] if row["back"]] == [made.back] * document["back"] == [made.back] * bool(made.back)
+    assert [row["case"] for row in document["rows"] if row["back"]] == [asked.back] * document["back"] == [asked.back] * bool(asked.back)
     return Output({row["case"]: _of_row(row) for row in document["rows"]}, (), None, code == 1)
 
 
@@ -310,68 +277,68 @@ def _of_row(row: Mapping[str, Any]) -> Said:
 NUMBERS = ("before", "after", "ratio", "low", "high", "count_before", "count_after", "count_ratio")
 
 
-def as_csv(made: Made, run: Run) -> Output:
+def as_csv(asked: Asked, run: Run) -> Output:
     """Read `compare --format csv`, whose cells are those of the JSON."""
     said = {}
-    for row in csv.DictReader(StringIO(run("compare", *made.words, "--format", "csv")[1])):
+    for row in csv.DictReader(StringIO(run("compare", *asked.words, "--format", "csv")[1])):
         values = {name: float(row[name]) if row[name] else None for name in NUMBERS}
         said[row["case"]] = _of_row({**row, **values, "count_interval": json.loads(row["count_interval"] or "null")})
     return Output(said)
 
 
-def comment(made: Made, run: Run) -> Output:
+def comment(asked: Asked, run: Run) -> Output:
     """Read the summary of a pull request's job, which is also its comment."""
-    pair = pull_request.ComparedPair((), made.comparison, (), ())
+    pair = pull_request.ComparedPair((), asked.comparison, (), ())
     marker, _, text = pull_request.text([pair], "cpu").partition("\n")
     assert marker == "<!-- tensorcopy cpu -->"
-    return replace(_of_markdown(text, made.changes), fails=_fails(made, pull_request.exit_code([pair])))
+    return replace(_of_markdown(text, asked.changes), fails=_fails(asked, pull_request.exit_code([pair])))
 
 
-def _fails(made: Made, code: int) -> bool | None:
+def _fails(asked: Asked, code: int) -> bool | None:
     """Return whether an exit code tells of a slowdown; None where it tells that a case fails now."""
-    return None if any(change.reason is Reason.FAILED_AFTER for change in made.changes.values()) else code == 1
+    return None if any(change.reason is Reason.FAILED_AFTER for change in asked.changes.values()) else code == 1
 
 
 ASV = {"factor": 1.03, "only_changed": False, "split": False, "sort": "default"}
 
 
-def asv_compare(made: Made, run: Run) -> Output:
+def asv_compare(asked: Asked, run: Run) -> Output:
     """Read the table of `asv compare`, with the margin of `compare`."""
     config = Config.from_json({"version": 1, "project": "tensorcopy", "repo": "releases.toml"})
-    names = {"revision1": made.words[0], "revision2": made.words[1], "machine": None}
-    text = run(lambda: reading.compare(TorchReleases(made.campaign), config, Namespace(**names, **ASV)))[1]
-    return Output(_lines_of(made, text), (), counts_of(text))
+    names = {"revision1": asked.words[0], "revision2": asked.words[1], "machine": None}
+    text = run(lambda: reading.compare(TorchReleases(asked.campaign), config, Namespace(**names, **ASV)))[1]
+    return Output(_lines_of(asked, text), (), counts_of(text))
 
 
-def asv_continuous(made: Made, run: Run) -> Output:
+def asv_continuous(asked: Asked, run: Run) -> Output:
     """Read the table of `asv continuous`, and its exit code."""
-    code, text = run(lambda: reading.print_comparison(made.comparison, Namespace(**ASV)))
-    return Output(_lines_of(made, text), (), counts_of(text), _fails(made, code))
+    code, text = run(lambda: reading.print_comparison(asked.comparison, Namespace(**ASV)))
+    return Output(_lines_of(asked, text), (), counts_of(text), _fails(asked, code))
 
 
 SIGNED = r"[+−]?\d+\.\d"
 
 
-def history(made: Made, run: Run) -> Output:
+def history(asked: Asked, run: Run) -> Output:
     """Read the changes of a release in `history --all`, and those of each of its cases in the history of the case."""
-    released = made.comparison.after.version
+    released = asked.comparison.after.version
     part = run("history", "--all")[1].partition(f"\ntorch {released}\n")[2].partition("\n\n")[0]
     said = {}
     row = rf"^  (\S.*?)  +({'|'.join(CHANGED)})  +([+−][\d.]+(?: %| GB/s| nats)?)(?:  +({SIGNED} to {SIGNED} %))?(?:  .*)?$"
     for name, verdict, size, interval in re.findall(row, part, re.MULTILINE):
-        if name in made.changes:
-            said[name] = {"verdict": verdict, "change": size} | ({"interval": interval} if made.changes[name].timed else {})
-        if name in made.changes and made.changes[name].timed:
+        if name in asked.changes:
+            said[name] = {"verdict": verdict, "change": size} | ({"interval": interval} if asked.changes[name].timed else {})
+        if name in asked.changes and asked.changes[name].timed:
             of_case = run("history", f"^{re.escape(name)}$")[1]
             (again,) = re.findall(rf"^{re.escape(released)} .* [▲▴▼] (\S+ %) +(\S+ to \S+ %)", of_case, re.MULTILINE)
             assert again == (size, interval), name
     return Output(said, CHANGED)
 
 
-OUTPUTS: dict[str, Callable[[Made, Run], Output]] = {
+OUTPUTS: dict[str, Callable[[Asked, Run], Output]] = {
     "terminal": terminal,
     "narrow terminal": narrow_terminal,
-    "every case": lambda made, run: terminal(made, run, "--all"),
+    "every case": lambda asked, run: terminal(asked, run, "--all"),
     "explain": explain,
     "markdown": markdown,
     "json": as_json,
@@ -381,13 +348,12 @@ OUTPUTS: dict[str, Callable[[Made, Run], Output]] = {
     "asv continuous": asv_continuous,
     "history": history,
 }
-OF_SIDES = ("comment", "asv continuous")  # which are told two sides, and so no release before them
 OF_RELEASES = ("terminal", "narrow terminal", "every case", "markdown", "json", "csv")
 OF_CASES = (*OF_RELEASES, "explain")  # which takes a command for each case
-ONLY = {"two revisions": OF_SIDES, "neighbours": (*OF_CASES, *OF_SIDES, "asv compare", "history")}  # other questions: OF_RELEASES
-ONLY |= dict.fromkeys(("by way of others", "never met", "a device"), OF_CASES)
+OF_SIDES = (*OF_CASES, "comment", "asv continuous")  # which are told two sides, and so no release before them
+ONLY = {"neighbours": tuple(OUTPUTS), "by way of others": OF_CASES, "never met": OF_SIDES, "a device": OF_SIDES}  # others: OF_RELEASES
 PAIRS = [(name, output) for name in QUESTIONS for output in ONLY.get(name, OF_RELEASES)]
-PAIRS += [(name, output) for name in WRITTEN for output in ONLY.get(name, tuple(OUTPUTS))]
+ask = cache(Asked)
 
 
 # The claim
@@ -396,24 +362,10 @@ PAIRS += [(name, output) for name in WRITTEN for output in ONLY.get(name, tuple(
 WORDS = {"failed_before": "failed", "failed_after": "failed", "only_before": "only before", "only_after": "only after"}
 
 
-@pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Made]:
-    """Return the function that asks a question, once."""
-    known: dict[str, Made] = {}
-
-    def ask(name: str) -> Made:
-        if name not in known:
-            known[name] = Made(name, tmp_path_factory.mktemp("written"))
-        return known[name]
-
-    return ask
-
-
 @pytest.mark.parametrize(("name", "output"), PAIRS, ids=lambda value: value)
-def test_every_output_says_the_same_of_the_same_launches(asked, name, output, monkeypatch, capsys):
+def test_every_output_says_the_same_of_the_same_launches(fixed, name, output, monkeypatch, capsys):
     """The verdict, the size and the interval of each case, and the number of cases of each verdict."""
-    made = asked(name)
-    monkeypatch.chdir(made.folder)
+    asked = ask(name)
 
     def run(*words: Any, columns: int = 140) -> tuple[int, str]:
         monkeypatch.setenv("COLUMNS", str(columns))
@@ -421,25 +373,17 @@ def test_every_output_says_the_same_of_the_same_launches(asked, name, output, mo
         code = words[0]() if callable(words[0]) else main(words)
         return code, capsys.readouterr().out
 
-    read = OUTPUTS[output](made, run)
+    read = OUTPUTS[output](asked, run)
     for case, said in read.cases.items():
-        wanted = expected(made.changes[case])
+        wanted = expected(asked.changes[case])
         assert said == {part: wanted[part] for part in said}, case
-    words = {case: WORDS.get(change.reason.value, word(change)) for case, change in made.changes.items()}
+    words = {case: WORDS.get(change.reason.value, word(change)) for case, change in asked.changes.items()}
     assert sorted(read.cases) == sorted(case for case, each in words.items() if not read.lists or each in read.lists)
     assert read.counts in (None, Counter(words.values()))
-    news = [case for case, change in made.changes.items() if change.verdict is Verdict.SLOWER and not change.accepted and case != made.back]
+    news = [
+        case for case, change in asked.changes.items() if change.verdict is Verdict.SLOWER and not change.accepted and case != asked.back
+    ]
     assert read.fails in (None, bool(news))
-
-
-@pytest.mark.parametrize("name", WRITTEN)
-def test_written_launches_are_what_their_names_say(asked, name):
-    """Each case has the verdict that its launches were made for; those of the fixed folder are asserted beside the judge."""
-    verdicts = WRITTEN[name][2]
-    assert {case.split()[1]: word(change) for case, change in asked(name).changes.items()} == {
-        **dict.fromkeys(("new_tensor", *QUIET), "unchanged"),
-        **verdicts,
-    }
 
 
 @pytest.fixture
