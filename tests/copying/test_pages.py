@@ -50,10 +50,7 @@ def of_choices(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
             yield f"{request}: not {of.code}"
         if of.rows:
             yield from (f"{request}: {fault}" for fault in of_table(of, section.first("table")))
-        tensors = dict.fromkeys((each.dtype, each.layout) for each in of.evidence.timed)
-        asked = [replace(request, dtype=dtype, layout=layout) for dtype, layout in tensors]
-        others = [each for each in (recommend.table(of.evidence, other) for other in asked) if each.columns and each.timed == each.request]
-        folded = {f"{each.request.dtype}, {each.request.layout}": each for each in others if each.request != request}
+        folded = recommend.others(of)
         shown = {heading.text: element for fold in section.all("details") for heading, element in zip(fold.all("h3"), fold.all("table"))}
         if shown.keys() != folded.keys():
             yield f"{request}: {[*shown]}, not {[*folded]}"

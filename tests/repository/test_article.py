@@ -34,11 +34,3 @@ def test_values_of_other_hardware_stand_in_no_column(shipped_results):
         return replace(history, results=results) if history.name == "epyc-2core-py3.9" else history
 
     assert "py3.9" not in article.score(facts.site(shipped(), map(moved, shipped_results.histories)))
-
-
-def test_the_article_stands_without_a_gpu(shipped_results):
-    """What is about two devices has a dash, and nothing names CUDA."""
-    site = facts.site(shipped(), [history for history in shipped_results.histories if history.name == "epyc-2core"])
-    texts = {name: part(site) for name, part in article.PARTS.items()}
-    assert "– |" in texts["article_cpu"]
-    assert not any("CUDA" in text for text in texts.values())
