@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from msgspec import structs
@@ -24,7 +24,7 @@ from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.effects import Difference
 from tensorcopy.results.kinds import Kind
 from tensorcopy.results.launches import OTHER_VERSION
-from tensorcopy.results.result import Result, differences, mean_differences
+from tensorcopy.results.result import Result, differences
 
 KINDS = (2**14, 2**17, 2**20)  # elements, of the largest tensor of each kind but the last
 SIZES = (*(f"≤ {numbers.count(limit)}" for limit in KINDS), f"> {numbers.count(KINDS[-1])}")  # of the kinds
@@ -112,24 +112,6 @@ class Comparison:
         first, second = (texts(side.provenance) for side in self.sides)
         fields = ((name, first.get(name, ""), second.get(name, "")) for name in {**first, **second} if name not in NOT_EVIDENCE)
         return [(name, old, new) for name, old, new in fields if old != new]
-
-    @cached_property
-    def means(self) -> dict[tuple[Case, ...], Change]:
-        """The change of the geometric mean of the compared cases of each module's methods on each device.
-
-        The means of a device are judged together, whatever is shown; a group of which only some are shown is left out.
-        """
-        groups = dict[tuple[str, str], list[Case]]()
-        for case, change in judged(self.question).items():
-            if case.spec.methods and change.interval:
-                groups.setdefault((case.spec.module, case.device), []).append(case)
-        measured = mean_differences(self.before, self.after, [tuple(cases) for cases in groups.values() if len(cases) > 1])
-        means: dict[tuple[Case, ...], Change] = {}
-        for device in dict.fromkeys(cases[0].device for cases in measured):
-            of_device = {cases: difference for cases, difference in measured.items() if cases[0].device == device}
-            means |= paired.judge(of_device, margin=self.question.smallest)
-        shown = [cases for cases, change in means.items() if change.interval and self.changes.keys() >= {*cases}]
-        return {cases: means[cases] for cases in sorted(shown, key=lambda cases: cases[0].spec.place)}
 
 
 def texts(provenance: Mapping[str, Any]) -> dict[str, str]:

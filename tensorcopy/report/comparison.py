@@ -14,7 +14,7 @@ from tensorcopy.judge.case_history import OpenSince
 from tensorcopy.judge.comparisons import Comparison, word
 from tensorcopy.judge.paired import ALPHA, APART, FEWEST, MOST_LAUNCHES, Change, Reason, Verdict
 from tensorcopy.numbers import counted, extent, p_value, percent, quantity, signed_percent, size_range, slowdown
-from tensorcopy.report.table import KEPT, Report, ReportColumn, ReportSection, common, data
+from tensorcopy.report.table import KEPT, Report, ReportColumn, ReportSection, common
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import JOINED, LEVEL, PAIRED
 from tensorcopy.results.kinds import COUNT, KINDS
@@ -40,12 +40,11 @@ AXIS = 46  # columns
 
 
 class ComparedCase(NamedTuple):
-    """A case of a comparison, or the mean of a group of cases."""
+    """A case of a comparison."""
 
     name: str
     change: Change
-    case: Case | None = None  # None of a mean, and of a case of which the name alone is known
-    is_mean: bool = False
+    case: Case | None = None  # None of a case of which the name alone is known
     is_back: bool = False  # of a slower case, whether it is back to an earlier level: no news
 
 
@@ -134,7 +133,7 @@ COLUMNS = (
     ReportColumn(key="back", value=lambda row: row.is_back),
     column("accepted"),
     column("failure"),
-    ReportColumn("", lambda row: word(row.change) if row.is_mean else note(row.change), "note", lambda row: note(row.change), left=True),
+    ReportColumn("", lambda row: note(row.change), "note", lambda row: note(row.change), left=True),
 )
 
 
@@ -145,10 +144,6 @@ def report(comparison: Comparison) -> Report:
         case: case.name.replace(case.spec.label, case.spec.page) if number[case.name] > 1 else case.name for case in comparison.changes
     }
     rows = grouped(ComparedCase(names[case], change, case, is_back=case in comparison.back) for case, change in comparison.changes.items())
-    means = [
-        ComparedCase(f"{cases[0].spec.title.lower()}, {counted(len(cases), 'case')}", change, is_mean=True)
-        for cases, change in comparison.means.items()
-    ]
     changes = [row.change for row in rows]
     codes = {row.name: code_of(row.case, comparison.after).replace(" ", KEPT) for row in rows if row.case}
     short = {
@@ -163,7 +158,6 @@ def report(comparison: Comparison) -> Report:
         rows,
         heading=f"{after} against {shared} on {comparison.on.rpartition(' (')[0]}: {moved(rows)}",
         lines=[f"On {'; '.join(filter(None, [comparison.on, in_launches]))}."],
-        means=means,
         notes=notes(comparison),
         short=lambda row: short.get(row.name, ("", row.name)),
         fields={
@@ -174,16 +168,13 @@ def report(comparison: Comparison) -> Report:
             "alpha": ALPHA,
             "counts": Counter(change.verdict.value for change in changes),
             "back": sum(row.is_back for row in rows),
-            "means": data(COLUMNS, means),
             "problems": [problem.document() for problem in comparison.problems],
         },
         data=rows,
     )
 
 
-def of_rows(
-    rows: Sequence[ComparedCase], *, heading: str, lines: Sequence[str], means: Sequence[ComparedCase] = (), **fields: Any
-) -> Report:
+def of_rows(rows: Sequence[ComparedCase], *, heading: str, lines: Sequence[str], **fields: Any) -> Report:
     """Return the report of the cases of a comparison: those that fail now first, then those that changed; others are folded.
 
     fields : of the report
@@ -205,7 +196,6 @@ def of_rows(
             ReportSection(f"{OpenSince.BACK.value}: no news", [row for row in rows if row.is_back]),
             ReportSection("likely, not significant among all cases", likely),
             ReportSection("failed before, or on one side only", alone),
-            ReportSection("geometric mean of all", means),
             ReportSection(f"{len(undecided)} undecided", undecided, folded=True),
             ReportSection(f"{len(apart)} not compared ({reasons(row.change for row in apart)})", apart, folded=True),
             *(

@@ -175,44 +175,6 @@ def differences(before: Result, after: Result) -> dict[Case, Difference | None]:
     return {case: by_number[number] for case, number in before.effects.cases.items() if number in by_number}
 
 
-def mean_differences(before: Result, after: Result, groups: Iterable[tuple[Case, ...]]) -> dict[tuple[Case, ...], Difference]:
-    """Return the difference of the geometric mean of each group of cases, each with the same weight.
-
-    before, after : of one history. Groups whose sides never met have none.
-    """
-    measured, logs = {}, before.effects.logs
-    for cases in groups:
-        of_group = logs[:, :, [before.effects.cases[case] for case in cases]]
-        known = (~np.isnan(of_group[:, [before.number, after.number]])).sum(axis=0).min()
-        difference = _mean_within(of_group[:, after.number] - of_group[:, before.number])
-        if difference is None or 2 * difference.launches[0] < known:  # other launches may tell more
-            difference = effects.within(of_group.mean(axis=2, keepdims=True), before.number, after.number).get(0) or difference
-        if difference:
-            measured[cases] = difference
-    return measured
-
-
-def _mean_within(logs: Numbers) -> Difference | None:
-    """Return the mean of differences within launches, by launch and case, NaN where one has none; None where a case has fewer than two.
-
-    Each residual is as much larger as the mean of its case has drawn it in (HC2; MacKinnon and White, 1985). Where all launches have all
-    cases, this is the variance of their means. The degrees of freedom are those of Satterthwaite (1946) for launches that vary alike.
-    """
-    known = ~np.isnan(logs)
-    counts = known.sum(axis=0)
-    if counts.min() < 2:
-        return None
-    used = known.any(axis=1)
-    sizes = np.nanmean(logs, axis=0)
-    weights = (known / (counts * len(counts)))[used]  # of each difference in the mean
-    residuals = (np.where(known, logs - sizes, 0.0) / np.sqrt(1 - 1 / counts))[used]
-    of_launch = weights.sum(axis=1)
-    count = 1 / float((of_launch**2).sum())
-    variance = count * float(((weights * residuals).sum(axis=1) ** 2).sum())
-    freedom = 1 / (count**2 * float((of_launch**4 / (1 - (weights / counts).sum(axis=1) / of_launch)).sum()))
-    return Difference(float(sizes.mean()), variance, count, freedom, (int(counts.min()),) * 2)
-
-
 def points(before: Result, after: Result, case: Case) -> list[tuple[str, str, float]]:
     """Return what each launch says of a timed case, as `differences` uses it: its start, a side, and a size, in order.
 

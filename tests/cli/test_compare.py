@@ -12,7 +12,6 @@ from tensorcopy.cli import main
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Reason
-from tensorcopy.numbers import signed_interval, signed_percent
 from tensorcopy.results.launches import OTHER_VERSION
 from tests import launch_files
 from tests.conftest import assert_golden
@@ -62,20 +61,6 @@ def test_json_has_the_provenance_of_both_sides(folder, capsys):
     assert [row["parameters"]["method"] for row in document["rows"]] == ["new_tensor", "empty_like_copy"]
     assert [document["after"][name] for name in ("label", "history", "python", "build")] == ["torch 2.15.0+cu132", "box", "3.11", "cuda"]
     assert (document["device"], document["margin"], document["problems"]) == ("cpu", 0.03, [])
-
-
-def test_the_mean_of_a_group_is_that_of_all_its_compared_cases(folder, capsys):
-    """It has a verdict of its own, the same everywhere; a selection of cases has no mean, for it would be that of all copies."""
-    assert main(["compare", *NAMES, "--format", "json"]) == 0
-    (mean,) = json.loads(capsys.readouterr().out)["means"]
-    assert (mean["case"], mean["verdict"]) == ("copies, 4 cases", "unchanged")
-    assert main(["compare", *NAMES]) == 0
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if mean["case"] in line]
-    shown = [mean["case"], signed_percent(mean["ratio"]), signed_interval((mean["low"], mean["high"])), mean["verdict"]]
-    assert re.split(" {2,}", line) == [f"= {shown[0]}", *shown[1:]]
-    for options in (["--case", "new_tensor"], ["--metric", "instructions"]):
-        main(["compare", *NAMES, *options])
-        assert "geometric mean" not in capsys.readouterr().out
 
 
 def test_the_evidence_of_one_case(folder, capsys):

@@ -1,14 +1,10 @@
 """Changes of groups of cases, and histories over two Pythons."""
 
 from dataclasses import replace
-from math import log
 
-import numpy as np
 import pytest
-from scipy.special import stdtrit
 
-from tensorcopy.judge import case_history, comparisons, groups
-from tensorcopy.judge.comparisons import Question
+from tensorcopy.judge import case_history, groups
 from tensorcopy.releases import release_table
 from tensorcopy.report.history import CHANGES
 from tests import launch_files
@@ -29,46 +25,6 @@ def results(folder, ratio_at, *, releases=RELEASES, python="3.11", methods=METHO
     named = {f"copies.BySize.time_copy {method} 16": row for method, row in times.items()}
     launch_files.write(folder, named, start=launch_files.START + later, **how)
     return launch_files.load(folder, *sides)
-
-
-def mean_change(before, after):
-    """Return the change of the mean of all copies; None where there is none."""
-    means = comparisons.between(Question(before, after)).means
-    return next(iter(means.values()), None)
-
-
-def test_a_mean_has_the_cases_of_launches_that_measured_others(tmp_path):
-    """Each case has the same weight, and all of its launches count: those of other launches are independent (Welch, 1947).
-
-    Sides that were not measured together have none.
-    """
-    sides = [f"{release.version}@3.11" for release in RELEASES[:2]]
-    for number, (methods, ratio, launches) in enumerate(((METHODS[:9], 1.1, 5), (METHODS[9:], 1.3, 4))):
-        cases = {f"copies.BySize.time_copy {method} 16": dict(zip(sides, (1.0, ratio))) for method in methods}
-        launch_files.write(tmp_path, cases, start=launch_files.START + 20 * number * launch_files.EVERY, noise=0.02, launches=launches)
-    before, after = launch_files.load(tmp_path, *sides)
-    change = mean_change(before, after)
-    within = after.logs - before.logs
-    numbers = (~np.isnan(within)).sum(axis=1)
-    parts = [np.nanmean(within[numbers == number], axis=1) for number in (9, 3)]
-    assert [*map(len, parts)] == [5, 4]
-    assert log(change.ratio) == pytest.approx(sum(weight * part.mean() for weight, part in zip((9 / 12, 3 / 12), parts)))
-    error = sum(weight**2 * part.var(ddof=1) / len(part) for weight, part in zip((9 / 12, 3 / 12), parts)) ** 0.5
-    assert change.error == pytest.approx(error)
-    weights = [(9 / 12) ** 2 / 5, (3 / 12) ** 2 / 4]  # of launches that vary alike
-    freedom = sum(weights) ** 2 / (weights[0] ** 2 / 4 + weights[1] ** 2 / 3)
-    assert log(change.interval[1] / change.ratio) == pytest.approx(float(stdtrit(freedom, 0.975)) * error)
-    (elsewhere,) = results(tmp_path / "other", lambda index, method: 1.0, releases=RELEASES[:1])
-    assert mean_change(elsewhere, after) is None
-
-
-def test_means_are_in_the_order_of_the_table_of_suites(tmp_path):
-    """Copies before conversions, whichever were timed first."""
-    suites = ("conversions.BySize.time_conversion", "copies.BySize.time_copy")
-    cases = {f"{suite} any {numel}": {"2.14.1": 1.0, "2.15.0": 1.1} for suite in suites for numel in (16, 1024)}
-    launch_files.write(tmp_path, cases)
-    means = comparisons.between(Question(*launch_files.load(tmp_path, "2.14.1", "2.15.0"))).means
-    assert [cases[0].suite for cases in means] == [*suites[::-1]]
 
 
 def cells_of(change):

@@ -163,7 +163,7 @@ def _lines_of(asked: Asked, text: str) -> dict[str, Said]:
     A cell ends where its title does; a long name and a long note have lines of their own.
     """
     names = {frozenset(name.split()): name for name in asked.changes}
-    _, header, table = re.split(r"^(  case .*)$", text, maxsplit=1, flags=re.MULTILINE) if "\n  case " in text else ("", "", "")
+    _, header, table = re.split(r"^(  case\b.*)$", text, maxsplit=1, flags=re.MULTILINE) if "\n  case" in text else ("", "", "")
     ends = {token.end(): token[0] for token in TOKEN.finditer(header) if token[0] != "case"}
     rows: list[tuple[str, str, dict[str, str]]] = []
     above, is_row = "", False
@@ -182,10 +182,10 @@ def _lines_of(asked: Asked, text: str) -> dict[str, Said]:
         else:
             is_row, above = False, line.partition(": ")[0]
     found = [(sign, names.get(frozenset(name.split()), ""), cells) for sign, name, cells in rows]
-    assert [cells for _, name, cells in found if not name and "before" in cells] == []  # a mean has no sides
-    alarms = {name for sign, name, _ in found if sign == "▲" and name}
+    assert all(name for _, name, _ in found)
+    alarms = {name for sign, name, _ in found if sign == "▲"}
     assert [name for name in alarms if (name == asked.back and BACK in text) or asked.changes[name].accepted] == []
-    return {name: of_cells(SIGNS[sign], cells, asked.changes[name]) for sign, name, cells in found if name}
+    return {name: of_cells(SIGNS[sign], cells, asked.changes[name]) for sign, name, cells in found}
 
 
 def explain(asked: Asked, run: Run) -> Output:
@@ -235,7 +235,7 @@ def _of_markdown(text: str, changes: Mapping[str, Change]) -> Output:
         cells = [cell.strip() for cell in line.split("|")[1:-1]] if line.startswith("|") else []
         if cells and cells[0] == "case":
             titles = cells
-        elif cells and "`" in cells[0] and title != "geometric mean of all":
+        elif cells and "`" in cells[0]:
             emoji, name, _ = cells[0].split("`")
             by_title = dict(zip(titles[1:], cells[1:], strict=True))
             kind = next((verdict for word, verdict in FOLDS.items() if word in title.split()[:2]), "unknown" if title else "")
