@@ -8,6 +8,7 @@ as the dispatcher or the allocator, by the first rule that matches its library a
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -22,53 +23,44 @@ CALLED_MORE = 0.5  # calls of one call of the case; a smaller difference is the 
 CLEARLY = 1.5  # times the cheapest function of a profile: one that costs so much more would be in it
 ABSENT = FunctionCost(0.0, 0.0)
 
-BINDING = "Python binding"
-DISPATCHER = "dispatcher"
-AUTOGRAD = "autograd"
-METADATA = "TensorImpl and metadata"
-ALLOCATOR = "allocator"
-KERNEL = "kernel"
-INTERPRETER = "interpreter"
-NUMPY = "numpy"
-OPERATOR = "operator"
-THREAD_LOCAL = "thread-local lookups"
 OTHER = "other code"  # such as the C and C++ libraries', and the cheapest functions, which a profile leaves out
-# of a call, from Python down
-COMPONENTS = (INTERPRETER, BINDING, NUMPY, DISPATCHER, AUTOGRAD, OPERATOR, METADATA, ALLOCATOR, KERNEL, THREAD_LOCAL, OTHER)
-
 VARIANTS = r"(DEFAULT|AVX2|AVX512|AVX512_256|ZVECTOR|VSX|SVE256|SVE128)"  # of a kernel, by the instruction set that it is compiled for
 
 # a group, and regular expressions on the library and on the name
 RULES = [
-    (THREAD_LOCAL, "", r"__tls_get_addr|__tls_init|TLS init function|_dl_update_slotinfo|update_get_addr"),
-    (KERNEL, "", rf"at::native::{VARIANTS}::|^(at::internal::serial_for_each|at::TensorIteratorBase::(serial_)?for_each|at::parallel_for)"),
-    (KERNEL, "libc", r"^__?mem(cpy|move|set)"),
-    (KERNEL, "", r"^(c10::function_ref::callback_fn|at::loop_2d_from_1d)"),
-    (ALLOCATOR, "", r"^_?_?(libc_)?_?(int_|mid_)?(malloc|free|memalign|calloc|realloc|posix_memalign|aligned_alloc)(_consolidate|_hook)?$"),
-    (ALLOCATOR, "", r"^(alloc_perturb|unlink_chunk|sysmalloc|systrim|arena_get2|tcache\w*|malloc_consolidate)$"),
-    (ALLOCATOR, "", r"^operator (new|delete)"),
-    (ALLOCATOR, "", r"^c10::(alloc_cpu|free_cpu|memset_junk|.*CPUAllocator|ProfiledCPUMemoryReporter|NUMA|GetAllocator)"),
-    (ALLOCATOR, "", r"^c10::(profiledCPUMemoryReporter|memoryProfilingEnabled|.*ReportAndDelete|c10_compute_alignment|GetCurrentNUMANode)"),
-    (NUMPY, r"umath|numpy|multiarray", ""),
-    (INTERPRETER, "libpython", ""),
-    (INTERPRETER, "libc|libpthread", r"^_*pthread_"),  # the lock of the interpreter takes nearly all of them
-    (DISPATCHER, "", r"^c10::(impl::)?(Dispatcher|OperatorEntry|OperatorHandle|DispatchKey)"),
-    (DISPATCHER, "", r"^c10::(impl::)?(BoxedKernel|KernelFunction|wrap_kernel_functor)"),
-    (DISPATCHER, "", r"^at::_ops|^c10::(impl::)?(Exclude|Include)DispatchKeyGuard|^c10::impl::TorchDispatchModeTLS"),
-    (DISPATCHER, "", r"^at::(RecordFunction|getStepCallbacks|\w*CallbackManager)|^c10::impl::(tls|get_default|raw_)|wrapper_C\w+_"),
-    (DISPATCHER, "", r"^c10::(computeDispatchKey|detail::DispatchKey|impl::dispatch|impl::LocalDispatchKeySet|dispatchKey\w+)"),
-    (BINDING, "", r"THPVariable|^THP|^torch::Python|^torch::\w*[Pp]y\w*|FunctionSignature|FunctionParameter|pybind11|has_torch_function"),
-    (BINDING, "", r"PyObjectSlot|HermeticPyObject|PyWarningHandler|PyInterpreter"),
-    (BINDING, "", r"^torch::(utils|autograd::utils)::|PythonTorchFunctionTLS|torch_function|^c10::WarningUtils|DLPack|DLDevice|DLDataType"),
-    (AUTOGRAD, "", r"^torch::autograd::|^torch::ADInplaceOrView|NodeCreationHooks"),
-    (AUTOGRAD, "", r"^c10::(AutogradState|GradMode|InferenceMode|AutogradMeta)"),
-    (METADATA, "", r"^c10::(TensorImpl|StorageImpl|Storage|intrusive_ptr|weak_intrusive_ptr)"),
-    (METADATA, "", r"^c10::(VariableVersion|SymInt|SymBool|ScalarType|Tensor|\w*IntArrayRef)"),
-    (METADATA, "", r"^at::((TensorBase|Tensor)\b|namedinference|impl::has_names|detail::(make_tensor|computeStorage))|^caffe2::TypeMeta"),
-    (OPERATOR, "", r"^at::"),
-    (OPERATOR, "libtorch_cpu", ""),
-    (METADATA, "libc10", ""),
-    (BINDING, "libtorch_python", ""),
+    ("thread-local lookups", "", r"__tls_get_addr|__tls_init|TLS init function|_dl_update_slotinfo|update_get_addr"),
+    ("kernel", "", rf"at::native::{VARIANTS}::"),
+    ("kernel", "", r"^(at::internal::serial_for_each|at::TensorIteratorBase::(serial_)?for_each|at::parallel_for)"),
+    ("kernel", "libc", r"^__?mem(cpy|move|set)"),
+    ("kernel", "", r"^(c10::function_ref::callback_fn|at::loop_2d_from_1d)"),
+    ("allocator", "", r"^_?_?(libc_)?_?(int_|mid_)?(malloc|free|memalign|calloc|realloc)(_consolidate|_hook)?$"),
+    ("allocator", "", r"^_?_?(libc_)?_?(int_|mid_)?(posix_memalign|aligned_alloc)(_consolidate|_hook)?$"),
+    ("allocator", "", r"^(alloc_perturb|unlink_chunk|sysmalloc|systrim|arena_get2|tcache\w*)$"),
+    ("allocator", "", r"^operator (new|delete)"),
+    ("allocator", "", r"^c10::(alloc_cpu|free_cpu|memset_junk|.*CPUAllocator|[Pp]rofiledCPUMemoryReporter|.*ReportAndDelete)"),
+    ("allocator", "", r"^c10::(memoryProfilingEnabled|c10_compute_alignment|NUMA|GetAllocator|GetCurrentNUMANode)"),
+    ("numpy", r"umath|numpy|multiarray", ""),
+    ("interpreter", "libpython", ""),
+    ("interpreter", "libc|libpthread", r"^_*pthread_"),  # the lock of the interpreter takes nearly all of them
+    ("dispatcher", "", r"^c10::(impl::)?(Dispatcher|OperatorEntry|OperatorHandle|DispatchKey)"),
+    ("dispatcher", "", r"^c10::(impl::)?(BoxedKernel|KernelFunction|wrap_kernel_functor)"),
+    ("dispatcher", "", r"^at::_ops|^c10::(impl::)?(Exclude|Include)DispatchKeyGuard|^c10::impl::TorchDispatchModeTLS"),
+    ("dispatcher", "", r"^at::(RecordFunction|getStepCallbacks|\w*CallbackManager)|^c10::impl::(tls|get_default|raw_)|wrapper_C\w+_"),
+    ("dispatcher", "", r"^c10::(computeDispatchKey|detail::DispatchKey|impl::dispatch|impl::LocalDispatchKeySet|dispatchKey\w+)"),
+    ("Python binding", "", r"THPVariable|^THP|^torch::Python|^torch::\w*[Pp]y\w*"),
+    ("Python binding", "", r"FunctionSignature|FunctionParameter|pybind11|torch_function|^c10::WarningUtils"),
+    ("Python binding", "", r"PyObjectSlot|HermeticPyObject|PyWarningHandler|PyInterpreter"),
+    ("Python binding", "", r"^torch::(utils|autograd::utils)::|PythonTorchFunctionTLS|DLPack|DLDevice|DLDataType"),
+    ("autograd", "", r"^torch::autograd::|^torch::ADInplaceOrView|NodeCreationHooks"),
+    ("autograd", "", r"^c10::(AutogradState|GradMode|InferenceMode|AutogradMeta)"),
+    ("TensorImpl and metadata", "", r"^c10::(TensorImpl|StorageImpl|Storage|intrusive_ptr|weak_intrusive_ptr)"),
+    ("TensorImpl and metadata", "", r"^c10::(VariableVersion|SymInt|SymBool|ScalarType|Tensor|\w*IntArrayRef)"),
+    ("TensorImpl and metadata", "", r"^at::((TensorBase|Tensor)\b|namedinference|impl::has_names)|^caffe2::TypeMeta"),
+    ("TensorImpl and metadata", "", r"^at::detail::(make_tensor|computeStorage)"),
+    ("operator", "", r"^at::"),
+    ("operator", "libtorch_cpu", ""),
+    ("TensorImpl and metadata", "libc10", ""),
+    ("Python binding", "libtorch_python", ""),
 ]
 COMPILED = [(group, re.compile(library), re.compile(name)) for group, library, name in RULES]
 
@@ -80,7 +72,7 @@ class FunctionChange(NamedTuple):
     group: str
     before: FunctionCost
     after: FunctionCost
-    status: str  # "gained", "lost", "called more often", "called less often" or "changed"
+    calls_changed: bool  # whether it is certainly called more or less often, or on one side only
 
     @property
     def difference(self) -> float:
@@ -88,8 +80,7 @@ class FunctionChange(NamedTuple):
         return self.after.own - self.before.own
 
 
-@dataclass(frozen=True)
-class GroupChange:
+class GroupChange(NamedTuple):
     """All functions of a group."""
 
     group: str
@@ -112,6 +103,7 @@ class ProfileDifference:
 
     @property
     def ratio(self) -> float:
+        """The instructions after over those before; 1 where there were none."""
         return self.after.instructions / self.before.instructions if self.before.instructions else 1.0
 
     @property
@@ -141,35 +133,29 @@ def between(before: Profile, after: Profile) -> ProfileDifference:
     """Return the difference of a case.
 
     An inline function is in each library that uses it, and the loader takes any. So those of one name are one where the sides have them in
-    different libraries: in that where it costs most after the change.
+    different libraries: in that where it costs most after the change. A profile leaves out what costs less than its cheapest function.
     """
-    libraries: dict[Function, Function] = {}
-    old, new = _by_name(before), _by_name(after)
-    for name in old.keys() & new.keys():
-        if {*old[name]} != {*new[name]}:
-            libraries |= dict.fromkeys([*old[name], *new[name]], max(new[name], key=lambda function: after.functions[function].own))
-    sides: list[dict[Function, FunctionCost]] = [{}, {}]
-    for costs, side in zip(sides, (before, after)):
+    profiles, sides, cheapest = (before, after), list[dict[Function, FunctionCost]](), list[float]()
+    first, second = ({name for _, name in side.functions} for side in profiles)
+    moved = {name for _, name in before.functions.keys() ^ after.functions.keys()} & first & second
+    homes = dict[str, Function]()
+    for function in (each for each in after.functions if each[1] in moved):
+        homes[function[1]] = max(homes.get(function[1], function), function, key=lambda each: after.functions[each].own)
+    for side in profiles:
+        costs = dict[Function, FunctionCost]()
         for function, cost in side.functions.items():
-            function = libraries.get(function, function)
-            known = costs.get(function)
-            costs[function] = FunctionCost(known.own + cost.own, known.calls + cost.calls) if known else cost
-    cheapest = [min((cost.own for cost in side.functions.values()), default=0.0) for side in (before, after)]
+            home = homes.get(function[1], function)
+            known = costs.get(home, ABSENT)
+            costs[home] = FunctionCost(known.own + cost.own, known.calls + cost.calls)
+        sides.append(costs)
+        cheapest.append(min((cost.own for cost in side.functions.values()), default=0.0))
     changed = []
     for function in sides[0].keys() | sides[1].keys():
-        first, second = sides[0].get(function, ABSENT), sides[1].get(function, ABSENT)
-        if first == second:
-            continue
-        left_out = (least for costs, least in zip(sides, cheapest) if function not in costs)  # a profile leaves out what costs less
-        is_certain, calls = all(max(first.own, second.own) > CLEARLY * least for least in left_out), second.calls - first.calls
-        if is_certain and ABSENT in (first, second):
-            status = "gained" if first == ABSENT else "lost"
-        elif is_certain and abs(calls) >= CALLED_MORE:
-            status = "called more often" if calls > 0 else "called less often"
-        else:
-            status = "changed"
-        if first.own != second.own or status != "changed":
-            changed.append(FunctionChange(function, group_of(function), first, second, status))
+        old, new = (costs.get(function, ABSENT) for costs in sides)
+        is_certain = all(max(old.own, new.own) > CLEARLY * least for costs, least in zip(sides, cheapest) if function not in costs)
+        calls_changed = old != new and is_certain and (ABSENT in (old, new) or abs(new.calls - old.calls) >= CALLED_MORE)
+        if old.own != new.own or calls_changed:
+            changed.append(FunctionChange(function, group_of(function), old, new, calls_changed))
     changed.sort(key=lambda change: (-abs(change.difference), change.function))
     total = after.instructions - before.instructions
     rest, number = total - sum(change.difference for change in changed), len(changed)  # the fewest that explain `NAMED` of the total
@@ -178,13 +164,6 @@ def between(before: Profile, after: Profile) -> ProfileDifference:
         rest += changed[number].difference
     named = tuple(changed[:number])
     return ProfileDifference(before, after, total, tuple(changed), named, total - sum(change.difference for change in named))
-
-
-def _by_name(side: Profile) -> dict[str, list[Function]]:
-    found: dict[str, list[Function]] = {}
-    for function in side.functions:
-        found.setdefault(function[1], []).append(function)
-    return found
 
 
 @lru_cache(maxsize=65536)  # releases have some thousand functions together
@@ -197,7 +176,7 @@ def group_of(function: Function) -> str:
 
 def by_component(profile: Profile) -> dict[str, float]:
     """Return the instructions of each component of a case, which add up to those of the call; without those that do not run."""
-    costs = dict.fromkeys(COMPONENTS, 0.0)
+    costs = defaultdict[str, float](float)
     for function, cost in profile.functions.items():
         costs[group_of(function)] += cost.own
     costs[OTHER] += max(0.0, profile.instructions - sum(costs.values()))

@@ -43,7 +43,6 @@ COLUMNS = (
     ReportColumn("calls", lambda row: calls(row.change), left=True),
     ReportColumn(key="calls_before", value=lambda row: row.change.before.calls if row.change else None),
     ReportColumn(key="calls_after", value=lambda row: row.change.after.calls if row.change else None),
-    ReportColumn(key="status", value=lambda row: row.change.status if row.change else None),
 )
 
 

@@ -15,7 +15,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import case_history, comparisons, function_changes, groups
 from tensorcopy.judge.case_history import CaseHistory, OpenSince, Standing, Step
 from tensorcopy.judge.comparisons import Comparison, Question, texts
-from tensorcopy.judge.function_changes import GroupChange, ProfileDifference
+from tensorcopy.judge.function_changes import ABSENT, GroupChange, ProfileDifference
 from tensorcopy.judge.groups import OpenMethod, back_count, gained, subject
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.numbers import count, counted, extent, number, signed, signed_percent, size_range, slowdown
@@ -265,7 +265,7 @@ class ShownHistory:
         for result, profiles in reversed(self.profiled):
             if name := function_profiles.smallest(profiles.cases).get(method):
                 parts = function_changes.by_component(profiles.of(name))
-                return name, result.version, sorted(parts.items(), key=lambda part: -part[1])
+                return name, result.version, sorted(parts.items(), key=lambda part: (-part[1], part[0]))
         return None
 
 
@@ -298,9 +298,10 @@ class Cause(NamedTuple):
     def _calls(self, group: GroupChange) -> str:
         """Return the function of a group whose calls changed and made most of its difference."""
         for change in self.difference.functions:
-            if change.group == group.group and change.status != "changed" and change.difference * group.difference > 0:
+            if change.group == group.group and change.calls_changed and change.difference * group.difference > 0:
                 before, after = number(change.before.calls), number(change.after.calls)
-                times = {"gained": f"new, {after}×", "lost": "gone"}.get(change.status, f"{after}× instead of {before}×")
+                instead = "gone" if change.after == ABSENT else f"{after}× instead of {before}×"
+                times = f"new, {after}×" if change.before == ABSENT else instead
                 return f" ({'::'.join(change.function[1].split('::')[-2:])} {times})"
         return ""
 

@@ -147,27 +147,26 @@ def test_a_profile_without_instructions_is_compared():
     assert not function_changes.between(nothing, nothing).changed
 
 
-MORE, LESS, CHANGED = "called more often", "called less often", "changed"
 LOOP = ("libpython", "_PyEval_EvalFrameDefault")
-CALLS = {  # of a call before and after, and what becomes of each function that changed
-    "more calls": ([(COPY, 200, 1), (MALLOC, 40, 1)], [(COPY, 400, 2), (MALLOC, 80, 2)], {COPY: (200, MORE), MALLOC: (40, MORE)}),
+CALLS = {  # of a call before and after, the difference of each function that changed, and whether its calls did
+    "more calls": ([(COPY, 200, 1), (MALLOC, 40, 1)], [(COPY, 400, 2), (MALLOC, 80, 2)], {COPY: (200, True), MALLOC: (40, True)}),
     # a profile leaves out the cheapest functions, which may still run
-    "too cheap to be called lost": (
+    "too cheap to be called gone": (
         [(COPY, 10, 1), (LOOP, 500, 1)],
         [(MALLOC, 40, 1), (LOOP, 600, 1)],
-        {COPY: (-10, CHANGED), MALLOC: (40, "gained"), LOOP: (100, CHANGED)},
+        {COPY: (-10, False), MALLOC: (40, True), LOOP: (100, False)},
     ),
     # an inline function is in each library that uses it, and the loader takes any: its costs count together
-    "moved in part": ([(THERE, 30, 6), (MALLOC, 40, 1)], [(THERE, 10, 2), (HERE, 20, 4), (MALLOC, 50, 1)], {MALLOC: (10, CHANGED)}),
-    "moved and changed": ([(THERE, 30, 6), (MALLOC, 40, 1)], [(HERE, 36, 7), (MALLOC, 40, 1)], {HERE: (6, MORE)}),
-    "in both on both sides": ([(THERE, 10, 2), (HERE, 20, 4)], [(THERE, 20, 4), (HERE, 10, 2)], {THERE: (10, MORE), HERE: (-10, LESS)}),
+    "moved in part": ([(THERE, 30, 6), (MALLOC, 40, 1)], [(THERE, 10, 2), (HERE, 20, 4), (MALLOC, 50, 1)], {MALLOC: (10, False)}),
+    "moved and changed": ([(THERE, 30, 6), (MALLOC, 40, 1)], [(HERE, 36, 7), (MALLOC, 40, 1)], {HERE: (6, True)}),
+    "in both on both sides": ([(THERE, 10, 2), (HERE, 20, 4)], [(THERE, 20, 4), (HERE, 10, 2)], {THERE: (10, True), HERE: (-10, True)}),
 }
 
 
 @pytest.mark.parametrize(("before", "after", "changes"), CALLS.values(), ids=CALLS)
 def test_what_becomes_of_a_function(before, after, changes):
     difference = function_changes.between(profile(*before), profile(*after))
-    assert {change.function: (change.difference, change.status) for change in difference.functions} == changes
+    assert {change.function: (change.difference, change.calls_changed) for change in difference.functions} == changes
 
 
 def test_a_release_whose_functions_were_not_counted_is_one_line(small_checkout, capsys):
