@@ -19,6 +19,7 @@ from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import launches
 from tensorcopy.results.cases import DEFAULTS, Case, counted_case
+from tensorcopy.results.launches import Name
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import INSTRUCTIONS
 
@@ -48,7 +49,6 @@ class Profile:
 NAME = r"^\w+ [1-9][0-9]{0,11} \w+ \w+( grad)?$"
 Amount = Annotated[float, Meta(ge=0, le=1e18)]
 Text = Annotated[str, Meta(max_length=100_000)]  # C++ names are long
-Name = Annotated[str, Meta(max_length=300)]
 
 
 class CaseRow(Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,16 +105,12 @@ def smallest(names: Iterable[str]) -> dict[str, str]:
     return smallest
 
 
-def path_of(folder: Path, sha: str, environment: str) -> Path:
-    """Return the path of a new file of profiles in the folder of a history."""
-    return folder / f"{launches.new_id()}-{sha[:8]}-{environment}{ENDING}"
-
-
 def paths_of(folder: Path, sha: str, environment: str) -> list[Path]:
     """Return the files of profiles of a release and environment in the folder of a history, the newest last."""
     return sorted(folder.glob(f"*-{sha[:8]}-{environment}{ENDING}"))
 
 
+@lru_cache(maxsize=64)  # a site has some thirty, and needs each twice
 def profiles_of(result: Result) -> Profiles | None:
     """Return the newest profiles of a result; None where there are none.
 
@@ -140,14 +136,7 @@ def readable(results: Iterable[Result]) -> tuple[dict[Result, Profiles], list[Te
 
 
 def read(path: Path) -> Profiles:
-    """Return the profiles in a file, read once until it changes. Raises TensorcopyError, naming the file, for a damaged one."""
-    with launches.damage_named(path):
-        stat = path.stat()
-    return _read(path, stat.st_size, stat.st_mtime_ns)
-
-
-@lru_cache(maxsize=64)  # a site has some thirty
-def _read(path: Path, size: int, modified: int) -> Profiles:
+    """Return the profiles in a file. Raises TensorcopyError, naming the file, for a damaged one."""
     import lzma
 
     data = launches.content(path)
@@ -163,11 +152,14 @@ def _read(path: Path, size: int, modified: int) -> Profiles:
         return _checked(text)
 
 
-def write(path: Path, document: dict[str, Any]) -> None:
-    """Write a document of profiles as a whole. Raises TensorcopyError for one that violates the schema."""
+def write(folder: Path, sha: str, environment: str, document: dict[str, Any]) -> None:
+    """Write a document of the profiles of a release and environment into the folder of a history.
+
+    Raises TensorcopyError for one that violates the schema.
+    """
     import lzma
 
-    text = json.dumps(document, separators=(",", ":")).encode()
+    path, text = folder / f"{launches.new_id()}-{sha[:8]}-{environment}{ENDING}", json.dumps(document, separators=(",", ":")).encode()
     with launches.damage_named(path):
         _checked(text)
     files.replace(path, lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))

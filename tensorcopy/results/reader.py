@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases.release_table import Release, ReleaseIndex
-from tensorcopy.results import effects, histories, launches
+from tensorcopy.results import effects, function_profiles, histories, launches
 from tensorcopy.results.cases import Case, Cases, cases_of
 from tensorcopy.results.effects import Effects
 from tensorcopy.results.histories import Conditions, History
@@ -57,7 +57,7 @@ def load_results(directory: Path, campaign: Campaign) -> Results:
     """
     folder, state = directory.absolute(), []  # first: the paths are keys, and a folder has one
     paths = tuple(sorted([*folder.glob("*/*.json"), *folder.glob(f"*/{histories.FILE}")]))
-    for path in paths:
+    for path in (*paths, *folder.glob(f"*/*{function_profiles.ENDING}")):  # a result knows its functions
         with suppress(OSError):
             status = path.lstat()
             state.append((status.st_ino, status.st_size, status.st_mtime_ns))

@@ -27,11 +27,11 @@ WARM = r"^(cpu|clone_detach_numpy) \d+ float32"
 def counted(python: str, cases: str, folder: Path) -> function_profiles.Profiles:
     """The profile of a Python's torch, as `measure` stores it."""
     require(not hardware.missing_valgrind(), hardware.missing_valgrind())
-    path = folder / f"one{function_profiles.ENDING}"
     (side,) = sides.in_interpreters([python], shipped())
     opened = sides.opened(side, shipped(), configuration.paths())
-    function_profiles.write(path, run.functions(opened, shipped().profiler, cases))
-    return function_profiles.read(path)
+    of_side = folder, *side.place[:2]
+    function_profiles.write(*of_side, run.functions(opened, shipped().profiler, cases))
+    return function_profiles.read(*function_profiles.paths_of(*of_side))
 
 
 @pytest.mark.weekly

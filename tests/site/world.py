@@ -141,7 +141,7 @@ def write_profile(folder: Path, release: str, cases: Mapping[str, float]) -> Non
         "cases": rows,
     }
     sha, environment, _ = side.place
-    function_profiles.write(function_profiles.path_of(folder, sha, environment), profiles)
+    function_profiles.write(folder, sha, environment, profiles)
 
 
 def site_of(folder: Path, campaign: Campaign | None = None, **options: Any) -> Site:
