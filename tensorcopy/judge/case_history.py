@@ -20,7 +20,7 @@ from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import ALPHA, Change, Verdict, has_changed
 from tensorcopy.releases import release_table
-from tensorcopy.results.cases import Case, counted_case
+from tensorcopy.results.cases import Case
 from tensorcopy.results.kinds import TOLERANCES
 from tensorcopy.results.result import Result
 
@@ -72,7 +72,6 @@ class CaseHistory:
     unit: str  # of the values
     results: tuple[Result, ...]  # of each release, in order
     values: tuple[float | None, ...]  # None for a release that was not measured
-    counts: CaseHistory | None = None  # of a timed case that of its instructions, where they were counted
     rules: VerdictRules = NO_RULES
 
     @cached_property
@@ -119,8 +118,7 @@ class CaseHistory:
 
     def change(self, before: int, after: int) -> Change | None:
         """Return the change between two of its releases, by index."""
-        judged = comparisons.counted if self.case.spec.stands_beside else comparisons.judged
-        return judged(Question(self.results[before], self.results[after], self.rules)).get(self.case)
+        return comparisons.judged(Question(self.results[before], self.results[after], self.rules)).get(self.case)
 
     def taken_back(self, step: Step) -> int | None:
         """Return the index of the release that takes a step of a time back; None where none does.
@@ -132,8 +130,8 @@ class CaseHistory:
         return next((index for index in later if (change := self.change(before, index)) and change.verdict in back), None)
 
     def count_ratio(self, before: str, after: str) -> float | None:
-        """Return the ratio of the instructions of two releases; None where one of them was not counted."""
-        counts = dict(zip(self.counts.releases, self.counts.values)) if self.counts else {}
+        """Return the ratio of the instructions of a timed case with two releases; None where one of them was not counted."""
+        counts = {result.version: result.count_of(self.case) for result in self.results if self.case.spec.timed}
         first, second = counts.get(before), counts.get(after)
         return second / first if first and second else None
 
@@ -176,16 +174,15 @@ def over(results: Sequence[Result], rules: VerdictRules = NO_RULES) -> dict[Case
     counted = [case for result in results[::-1] for case, value in result.counts.items() if value or not case.spec.stands_beside]
     failing = [case for case in newest.failures if not case.spec.stands_beside]
     cases = [case for case in dict.fromkeys([*timed, *counted, *failing]) if case.spec.compared]
-    for case in sorted(cases, key=lambda case: case.spec.timed):  # first what is counted for times
+    for case in cases:
         own, device = results, case.device
         if case in timed:
             own = [result for result, on in zip(results, devices) if device in on or not on or case in result.failures]
         measured = (result.value_of(case) for result in own)
         values = tuple(None if value == 0 and case.spec.stands_beside else value for value in measured)
         on = f"{newest.hardware(device)} ({newest.history}, {device}), Python {newest.python}"
-        count = counted_case(case) if case.spec.timed else None
-        by_case[case] = CaseHistory(case, on, case.spec.unit, tuple(own), values, by_case.get(count) if count else None, rules)
-    return {case: by_case[case] for case in cases}
+        by_case[case] = CaseHistory(case, on, case.spec.unit, tuple(own), values, rules)
+    return by_case
 
 
 def between(question: Question, results: Sequence[Result]) -> Comparison:

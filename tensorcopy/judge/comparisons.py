@@ -125,7 +125,7 @@ def texts(provenance: Mapping[str, Any]) -> dict[str, str]:
 
 @lru_cache(maxsize=1024)  # pairs: a site asks for the neighbours in each case's history, and on their page
 def judged(question: Question) -> dict[Case, Change]:
-    """Return the change of every case that torch can change, without counts that stand beside times.
+    """Return the change of every case that torch can change; of counts that stand beside times, of those that both sides have.
 
     The times of a device are judged together, so that no other device moves a verdict, and all tracked values.
     """
@@ -133,7 +133,8 @@ def judged(question: Question) -> dict[Case, Change]:
     measured, by_device = differences(before, after), dict[str, dict[Case, Difference]]()
     changes, tracked = dict[Case, Change](), dict[Kind, dict[Case, tuple[str, Sequence[float], Sequence[float]]]]()
     others = [case for side in (before, after) for case in (*side.count_repeats, *side.failures) if not case.spec.stands_beside]
-    cases = [case for case in dict.fromkeys([*before.timings, *after.timings, *others]) if case.spec.compared]
+    beside = [case for case in before.count_repeats if case.spec.stands_beside and case in after.count_repeats]
+    cases = [case for case in dict.fromkeys([*before.timings, *after.timings, *others, *beside]) if case.spec.compared]
     for case in cases:
         if difference := measured.get(case):
             by_device.setdefault(case.device, {})[case] = difference
@@ -165,24 +166,16 @@ def judged(question: Question) -> dict[Case, Change]:
     }
 
 
-@lru_cache(maxsize=1024)
-def counted(question: Question) -> dict[Case, Change]:
-    """Return the change of every exact count that stands beside times, where both sides have it."""
-    first, second = (side.count_repeats for side in (question.before, question.after))
-    both = [case for case in first if case in second and case.spec.stands_beside and case.spec.compared]
-    return {case: paired.exact(case.spec.unit, first[case], second[case], margin=question.margin, kind=case.kind) for case in both}
-
-
 def between(question: Question, unit: str = "") -> Comparison:
     """Compare two results: every time and tracked value that torch can change, or the exact counts in a unit such as "instructions".
 
     A time has its exact count beside it.
     """
-    counts = counted(question)
-    changes = {case: change for case, change in counts.items() if unit == case.spec.unit}
-    if not unit:
-        counts_of = ((case, change, counted_case(case)) for case, change in judged(question).items())
-        changes = {case: structs.replace(change, count=counts[count]) if count in counts else change for case, change, count in counts_of}
+    every = judged(question)
+    changes = {case: each for case, each in every.items() if case.spec.stands_beside is bool(unit) and unit in ("", case.spec.unit)}
+    for case in [] if unit else changes:
+        if (count := counted_case(case)) in every:
+            changes[case] = structs.replace(changes[case], count=every[count])
     compared = sum(change.interval is not None for change in changes.values())
     return Comparison(question, labels(question.before, question.after), changes, compared)
 

@@ -20,7 +20,7 @@ from tensorcopy.judge.groups import OpenMethod, back_count, gained, subject
 from tensorcopy.judge.paired import Change, Reason, Verdict
 from tensorcopy.numbers import count, counted, extent, number, signed, signed_percent, size_range, slowdown
 from tensorcopy.results import function_profiles
-from tensorcopy.results.cases import Case
+from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.function_profiles import Profiles
 from tensorcopy.results.histories import History, first_by_device
 from tensorcopy.results.result import Result
@@ -147,7 +147,8 @@ class ShownHistory:
         return {case: [*self._rows(case, of_case)] for case, of_case in self.shown.items()}
 
     def _rows(self, case: Case, of_case: CaseHistory) -> Iterator[dict[str, Any]]:
-        counts = of_case.counts
+        count = counted_case(case) if case.spec.timed else None
+        counts = self.cases.get(count) if count else None
         steps = {step.index: step for step in of_case.steps}
         of_counts = {counts.releases[step.index]: step for step in counts.steps} if counts else {}
         for index, result in enumerate(of_case.results):
