@@ -169,7 +169,7 @@ def document(measured: Iterable[History], taken: Iterable[History]) -> dict[str,
         "machine": f"{newest.hardware('cpu')} ({newest.history}), {counted(newest.provenance['cores'], 'core')}",
         "sizes": " / ".join(SIZES),
         "launches": _launches(newest),
-        "day": newest.day_of(case for case in newest.timings if case.spec.compared),
+        "day": newest.days(case for case in newest.timings if case.spec.compared)[1],
         "rows": [row._asdict() for row in rows],
     }
 

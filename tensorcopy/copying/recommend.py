@@ -167,7 +167,7 @@ def of_result(result: Result, device: str) -> Evidence:
         together = list(dict.fromkeys(launch for launches in by_name.values() for launch in launches))
         timed[key].launches.update({name: [launches.get(launch) for launch in together] for name, launches in by_name.items()})
     copying = [name for name in result.methods if result.counts.get(memory_case("device_peak", name, device))]
-    torch, day = str(result.provenance["torch"]), result.day_of(used)
+    torch, day = str(result.provenance["torch"]), result.days(used)[1]
     return Evidence("shipped", torch, result.hardware(device), day, result.methods, list(timed.values()), copying)
 
 

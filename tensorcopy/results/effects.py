@@ -93,12 +93,11 @@ class Effects:
         freedom, residuals, groups = np.zeros(shape), np.full(self.logs.shape, np.nan), np.full(shape, ABSENT)
         for cases in alike(self.logs):
             for number, columns in enumerate(met(~np.isnan(self.logs[:, :, cases[0]])), start=ALONE + 1):
-                of_fit, place = fit_of(self.logs, columns, cases)
-                at = np.ix_(columns, cases)
+                of_fit, at = fit_of(self.logs, columns, cases), np.ix_(columns, cases)
                 seconds[at] = np.exp(np.median(of_fit.launches, axis=0) + of_fit.columns)
                 errors[at] = of_fit.errors()
                 freedom[at], groups[at] = of_fit.freedom, number if len(columns) > 1 else ALONE
-                residuals[place] = np.where(np.isnan(self.logs[place]), np.nan, of_fit.residuals)
+                residuals[of_fit.place] = np.where(np.isnan(self.logs[of_fit.place]), np.nan, of_fit.residuals)
         return Fitted(seconds, errors, freedom, residuals, groups.tolist())
 
 
@@ -146,6 +145,7 @@ def met(measured: Numbers) -> list[Numbers]:
 class Fit:
     """A least-squares fit of log(time) = launch + column to columns that met, of cases that were measured in the same places."""
 
+    place: Any  # of its numbers in the logs
     launches: Numbers  # by launch and case
     columns: Numbers  # by column and case; their mean is 0
     residuals: Numbers  # by launch, column and case; 0 where nothing was measured
@@ -180,7 +180,7 @@ class Fit:
         squares = (self.residuals[rows, column] ** 2).sum(axis=0)
         return (squares / freedom if freedom > 1e-9 else np.zeros_like(squares)), freedom
 
-    def differences(self, before: int, after: int, way: str) -> list[Difference]:
+    def differences(self, before: int, after: int) -> list[Difference]:
         """Return the difference of two columns in each case.
 
         Its variance is of these two alone: an outlier of one would look small among the residuals of all the others.
@@ -188,19 +188,15 @@ class Fit:
         inverse, launches = self.inverse, self.weights.sum(axis=0)
         count = round(2 / float(inverse[before, before] + inverse[after, after] - 2 * inverse[before, after]), 9)
         (first, first_freedom), (second, second_freedom) = (self._variances_of(column) for column in (before, after))
-        sizes, variances = (self.columns[after] - self.columns[before]).tolist(), (first + second).tolist()
-        of_both = int(launches[before]), int(launches[after])
-        freedom = round(first_freedom + second_freedom, 9)
-        return [Difference(*each, count, freedom, of_both, way) for each in zip(sizes, variances)]
+        freedom, of_both = round(first_freedom + second_freedom, 9), (int(launches[before]), int(launches[after]))
+        of_cases = zip((self.columns[after] - self.columns[before]).tolist(), (first + second).tolist())
+        return [Difference(size, variance, count, freedom, of_both, JOINED) for size, variance in of_cases]
 
 
-def fit_of(logs: Numbers, columns: Numbers, cases: Numbers, *, complete: bool = False) -> tuple[Fit, Any]:
-    """Return the fit to some columns, of cases that are alike, and the place of its numbers in the logs.
-
-    complete : whether only the launches that have all of the columns count
-    """
+def fit_of(logs: Numbers, columns: Numbers, cases: Numbers) -> Fit:
+    """Return the fit to some columns that met, of cases that are alike."""
     measured = ~np.isnan(logs[:, columns, cases[0]])
-    of_fit = measured.all(axis=1) if complete else measured.any(axis=1)
+    of_fit = measured.any(axis=1)
     place: Any = np.ix_(of_fit, columns, cases)
     used, weights = measured[of_fit][:, :, None], measured[of_fit].astype(float)
     of_column, of_launch, values = weights.sum(axis=0), weights.sum(axis=1), np.where(used, logs[place], 0.0)
@@ -209,7 +205,7 @@ def fit_of(logs: Numbers, columns: Numbers, cases: Numbers, *, complete: bool = 
     inverse = np.linalg.pinv(np.diag(of_column) - weights.T @ (weights / of_launch[:, None]))
     effects = inverse @ sums
     launches = means - (weights @ effects) / of_launch[:, None]
-    return Fit(launches, effects, np.where(used, values - launches[:, None] - effects, 0.0), inverse, weights), place
+    return Fit(place, launches, effects, np.where(used, values - launches[:, None] - effects, 0.0), inverse, weights)
 
 
 def within(logs: Numbers, before: int, after: int) -> dict[int, Difference | None]:
@@ -222,15 +218,16 @@ def within(logs: Numbers, before: int, after: int) -> dict[int, Difference | Non
     for cases in (both[group] for group in alike(logs[:, :, both])):
         measured = ~np.isnan(logs[:, :, cases[0]])
         first, second = measured[:, before], measured[:, after]
-        together, found = int((first & second).sum()), list[Difference | None]([None] * len(cases))
-        if together:
-            found = [*fit_of(logs, [before, after], cases, complete=True)[0].differences(0, 1, PAIRED)]
+        number, found = int((first & second).sum()), list[Difference | None]([None] * len(cases))
+        if number:
+            old, new = np.moveaxis(logs[np.ix_(first & second, [before, after], cases)], 1, 0)
+            sizes, variances = (new - old).mean(axis=0), (new - old).var(axis=0, ddof=1) if number > 1 else np.zeros(len(cases))
+            found = [Difference(*each, number, number - 1, (number, number)) for each in zip(sizes.tolist(), variances.tolist())]
         if (first != second).any():
-            columns = next(columns for columns in met(measured) if before in columns)
+            columns = next(columns for columns in met(measured) if before in columns).tolist()
             if after in columns:
-                place = columns.tolist()
-                by_way = fit_of(logs, place, cases)[0].differences(place.index(before), place.index(after), JOINED)
+                by_way = fit_of(logs, columns, cases).differences(columns.index(before), columns.index(after))
                 # the fit uses all launches, but a simpler difference, of these two sides alone, is worth some of them
-                found = [*by_way] if by_way[0].count > 2 * together else found
+                found = [*by_way] if by_way[0].count > 2 * number else found
         differences |= zip(cases.tolist(), found)
     return differences

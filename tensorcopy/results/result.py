@@ -88,11 +88,6 @@ class Result:
             if launches[number]
         }
 
-    def started(self, cases: Iterable[Case]) -> list[str]:
-        """Return when each launch with a time of any of some cases began."""
-        measured = ~np.isnan(self.logs[:, [self.effects.cases[case] for case in cases if case in self.effects.cases]])
-        return [started for started, is_one in zip(self.effects.started, measured.any(axis=1)) if is_one]
-
     def group(self, case: Case) -> int:
         """Return which sides it met in launches with a case; `ABSENT` of a case that is not timed."""
         return self.effects.fitted.groups[self.number][self.effects.cases[case]] if case in self.effects.cases else ABSENT
@@ -135,13 +130,11 @@ class Result:
         measured = {case.device for case in cases if case.spec.compared and not case.spec.stands_beside}
         return {**by_unit, "": measured or set().union(*by_unit.values())}
 
-    def day_of(self, cases: Iterable[Case]) -> str:
-        """Return the day of the newest launch that timed any of some cases, "2026-11-21"; where none did, of the newest of all."""
-        return max(self.started(cases), default=str(self.provenance["started"]))[:10]
-
-    def first_day_of(self, cases: Iterable[Case]) -> str:
-        """Return the day of the first of these launches, which stays when more is measured; where none did, of the first of all."""
-        return min(self.started(cases) or self.launches)[:10]
+    def days(self, cases: Iterable[Case]) -> tuple[str, str]:
+        """Return the first and the last day, "2026-11-21", of the launches that timed any of some cases; where none did, of all."""
+        measured = ~np.isnan(self.logs[:, [self.effects.cases[case] for case in cases if case in self.effects.cases]])
+        started = [start for start, is_one in zip(self.effects.started, measured.any(axis=1)) if is_one] or self.launches
+        return min(started)[:10], max(started)[:10]
 
     def hardware(self, device: str) -> str:
         """Return the vendor's name of a device."""

@@ -193,7 +193,7 @@ def entries(content: Site) -> Iterator[dict[str, str]]:
         yield {
             "id": f"{content.source or 'urn:tensorcopy'}/feed/new/{device}/{result.version}",
             "title": f"torch {result.version} on {device}: {numbers.counted(len(new), 'method')} slower",
-            "day": result.first_day_of(of.case for each in new for of in each.cases),
+            "day": result.days(of.case for each in new for of in each.cases)[0],
             "summary": f"{result.hardware(device)} ({history.name}); {'; '.join(texts)}",
         }
 

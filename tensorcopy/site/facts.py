@@ -120,7 +120,7 @@ class ShownHistory:
     def day(self, device: str) -> str:
         """Return the day of the newest launch whose times on a device are shown: those of compared cases."""
         result = self.newest(device)
-        return result.day_of(case for case in result.timings if case.device == device and case.spec.compared)
+        return result.days(case for case in result.timings if case.device == device and case.spec.compared)[1]
 
     def code(self, case: Case) -> str:
         """Return the code that a case times; of a suite without methods its title, or its name as asv has it."""
