@@ -9,16 +9,18 @@ import os
 import secrets
 import shlex
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import TensorcopyError, of_os_error
 
 LARGEST = 4 << 20  # bytes: more than a person writes
 MOST_DOTS = 1000  # in a line of TOML: reading a key takes time with the square of its parts, of 100,000 an hour
+ROOM = 2**20  # bytes that are free before a launch: ten times the 100 kB that one has
 DRAFT_ENDING = ".new"  # of a file that is being written
 DRAFT_OLD = 3600.0  # seconds: writing a file takes one at most
 
@@ -85,27 +87,49 @@ def replace(path: Path, content: str | bytes, *, new: bool = False) -> None:
     content : a text, which is written as UTF-8, or bytes
     new : whether an existing file is never replaced
 
-    Removes what killed writers have left in the folder. Raises OSError, and FileExistsError for an existing file.
+    Removes what killed writers have left in the folder. Raises DiskError, OSError, and FileExistsError for an existing file.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for leftover in path.parent.glob(f"*{DRAFT_ENDING}"):
-        with suppress(OSError):  # another user's stays
-            if leftover.lstat().st_mtime < time.time() - DRAFT_OLD:
-                leftover.unlink()
-    # on the same file system, so that the rename is one act; of this call only, as others may write the same file without a lock
-    draft = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{DRAFT_ENDING}")
+    with _disk_named(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for leftover in path.parent.glob(f"*{DRAFT_ENDING}"):
+            with suppress(OSError):  # another user's stays
+                if leftover.lstat().st_mtime < time.time() - DRAFT_OLD:
+                    leftover.unlink()
+        # on the same file system, so that the rename is one act; of this call only, as others may write the same file without a lock
+        draft = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{DRAFT_ENDING}")
+        try:
+            with draft.open("xb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
+                file.flush()
+                os.fsync(file.fileno())  # on the disk before it gets its name
+            if new:
+                os.link(draft, path)  # unlike a rename, it fails where the name exists
+            else:
+                draft.replace(path)
+        finally:
+            with suppress(OSError):
+                draft.unlink()
+
+
+def require_room(folder: Path) -> None:
+    """Raise DiskError where a launch could not be stored in a folder, before minutes of measuring.
+
+    As much as a launch needs is written into the folder, or into the nearest one above that exists, as a file without a name.
+    """
+    nearest = next(each for each in (folder, *folder.parents) if each.is_dir())
+    with _disk_named(nearest), tempfile.TemporaryFile(dir=nearest) as file:
+        file.write(b"\0" * ROOM)
+        file.flush()
+        os.fsync(file.fileno())  # some file systems, such as NFS, refuse only then
+
+
+@contextmanager
+def _disk_named(folder: Path) -> Iterator[None]:
+    """Raise DiskError, naming the folder, where the disk cannot be written."""
     try:
-        with draft.open("xb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())  # on the disk before it gets its name
-        if new:
-            os.link(draft, path)  # unlike a rename, it fails where the name exists
-        else:
-            draft.replace(path)
-    finally:
-        with suppress(OSError):
-            draft.unlink()
+        yield
+    except OSError as error:
+        raise of_os_error(OSError(error.errno, error.strerror, str(folder))) or error from error
 
 
 @contextmanager

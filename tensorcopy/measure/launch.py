@@ -20,6 +20,7 @@ from tempfile import gettempdir
 from time import monotonic
 from typing import Any, Literal
 
+from tensorcopy import files
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
 from tensorcopy.measure.process import Process, Program, Reply, chance, shuffled, started, usable_cores
 from tensorcopy.results import launches
@@ -213,7 +214,7 @@ def take(
         of_suites = _timed(processes, suites, numbers, report_progress) if is_timed else _counted(processes[0], suites, report_progress)
         # where cases failed for want of room on the disk, and there is none, no case is at fault
         if any(of_text(" ".join(by_side.values()), NOWHERE) for suite in of_suites.values() for by_side in suite.failed.values()):
-            launches.require_room(Path(gettempdir()))
+            files.require_room(Path(gettempdir()))
     if is_timed and not of_suites:
         raise TensorcopyError("nothing was timed", got="none of its cases", allowed="the same cases in each process", next="repeat")
     taken = document(programs, machine, began, monotonic() - steady, kind=kind, suites=of_suites, **fields)
@@ -372,8 +373,12 @@ def _counted(process: Process, suites: Suites, report_progress: ReportProgress) 
 
 def document(programs: Sequence[Program], machine: str, began: datetime, seconds: float, **fields: Any) -> Launch:
     """Return a launch; seconds : that it took by the steady clock, as the other one may step back."""
-    shared, own = launches.shared_provenance([program.provenance for program in programs])
-    sides = [Side(sha=each.place[0], environment=each.place[1], revision=each.place[2], provenance=of) for each, of in zip(programs, own)]
+    first, *others = (program.provenance for program in programs)
+    shared = {name: value for name, value in first.items() if all(name in each and each[name] == value for each in others)}
+    sides = [
+        Side(sha=sha, environment=environment, revision=revision, provenance={name: own[name] for name in own if name not in shared})
+        for (sha, environment, revision), own in ((program.place, program.provenance) for program in programs)
+    ]
     return Launch(
         version=launches.VERSION,
         id=launches.new_id(began),

@@ -22,6 +22,7 @@ from threading import Event
 from time import monotonic
 from typing import Any
 
+from tensorcopy import files
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
@@ -121,7 +122,7 @@ class _Run:
 
         Raises TensorcopyError where there is no such side, and DiskError.
         """
-        launches.require_room(self.results)
+        files.require_room(self.results)
         self.share_suites()
         request = self.request
         preferred = sorted(request.sides, key=lambda side: (side.is_installed(self.campaign, self.paths), side.release), reverse=True)
@@ -299,7 +300,7 @@ class _Run:
             if is_first:
                 report(share, doing)
 
-        launches.require_room(self.results)
+        files.require_room(self.results)
         if len(tasks) == 1:
             return [self.take_one(task, None, report) for task in tasks]
         with ThreadPoolExecutor(len(tasks)) as pool:

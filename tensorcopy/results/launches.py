@@ -11,10 +11,8 @@ msgspec compiles the schema from the classes below.
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
-import tempfile
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -26,12 +24,11 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tensorcopy import files
-from tensorcopy.errors import TensorcopyError, of_os_error
+from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.nvidia import driver_version
 
 VERSION = 2  # of the format: a file of a newer one is refused, and kept
 LARGEST = 4 * 2**20  # bytes; a launch of all releases and cases has 100 kB
-ROOM = 2**20  # bytes that are free before a launch: ten times the 100 kB
 MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
 UNIT = 1e4  # effects are whole ten-thousandths of a log ratio
 OTHER_VERSION = "in another version of the benchmark"  # why a side skips a case: its values cannot be compared
@@ -230,12 +227,6 @@ def new_id(now: datetime | None = None) -> str:
     return f"{now or datetime.now(timezone.utc):%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
 
 
-def shared_provenance(provenances: list[Mapping[str, Any]]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return what all provenances have in common, and what remains of each."""
-    shared = {name: value for name, value in provenances[0].items() if all(name in each and each[name] == value for each in provenances)}
-    return shared, [{name: value for name, value in each.items() if name not in shared} for each in provenances]
-
-
 def write(folder: Path, launch: Launch) -> Path:
     """Create the file of a launch in the folder of its history, as a whole, and return its path.
 
@@ -251,35 +242,13 @@ def write(folder: Path, launch: Launch) -> Path:
     return path
 
 
-def require_room(results: Path) -> None:
-    """Raise DiskError where a launch could not be stored, before minutes of measuring.
-
-    As much as a launch needs is written into the folder of results, or into the nearest one above that exists, as a file without a name.
-    """
-    folder = next(each for each in (results, *results.parents) if each.is_dir())
-    with _disk_named(folder), tempfile.TemporaryFile(dir=folder) as file:
-        file.write(b"\0" * ROOM)
-        file.flush()
-        os.fsync(file.fileno())  # some file systems, such as NFS, refuse only then
-
-
-@contextmanager
-def _disk_named(folder: Path) -> Iterator[None]:
-    """Raise DiskError, naming the folder, where the disk cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        raise of_os_error(OSError(error.errno, error.strerror, str(folder))) or error from error
-
-
 def create(path: Path, data: bytes) -> None:
     """Create a file as a whole: an interrupted writer leaves nothing under its name, and an existing file is never replaced.
 
     Raises FileProblem where it exists, DiskError and OSError.
     """
     try:
-        with _disk_named(path.parent):
-            files.replace(path, data, new=True)
+        files.replace(path, data, new=True)
     except FileExistsError as error:
         raise FileProblem(path, "the file {} exists", got="another launch of this name", allowed="a new one", next="repeat") from error
 
@@ -316,13 +285,8 @@ def _checked(path: Path, data: bytes) -> Launch:
     with damage_named(path):
         _require(len(data) <= LARGEST, f"more than {LARGEST // 2**20} MiB")
         if msgspec.json.decode(data, type=_Version).id is None:  # as in asv's own files: machine.json, and the results of a commit
-            raise FileProblem(
-                path,
-                "{} is no launch",
-                got="no id, as in a file of asv",
-                allowed="launches that tensorcopy has written",
-                next="move it out, or name another results_dir in asv.conf.json",
-            )
+            allowed, following = "launches that tensorcopy has written", "move it out, or name another results_dir in asv.conf.json"
+            raise FileProblem(path, "{} is no launch", got="no id, as in a file of asv", allowed=allowed, next=following)
         require_version(path, data, VERSION)
         launch = _decoder.decode(data)
         _require(len(SUITES.findall(data)) == 1, "two lists of suites, of which a reader takes the last")

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 
+from tensorcopy import files
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import DiskError
 from tensorcopy.measure import launch, process
@@ -575,7 +576,7 @@ def test_a_full_disk_ends_the_launch(sides, monkeypatch):
         raise DiskError("a file cannot be written", got=os.strerror(errno.ENOSPC), allowed="room", next="free some")
 
     with_suite(sides, "full", "def time_full():\n    raise OSError(28, 'No space left on device')\n")
-    monkeypatch.setattr(launches, "require_room", refuse)
+    monkeypatch.setattr(files, "require_room", refuse)
     with pytest.raises(DiskError, match="No space left on device"):
         take(sides, "time_full|time_sleep")
 

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 import torch
 
-from tensorcopy import configuration
+from tensorcopy import configuration, files
 from tensorcopy.campaign import Campaign
 from tensorcopy.cli import main
 from tensorcopy.configuration import Paths
@@ -536,7 +536,7 @@ def test_a_full_disk_is_found_before_anything_is_installed(machine, monkeypatch,
     def full(dir: Path) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(launches.tempfile, "TemporaryFile", full)
+    monkeypatch.setattr(files.tempfile, "TemporaryFile", full)
     monkeypatch.setattr(sides, "opened", lambda *_: pytest.fail("it was installed"))
     assert measure("2.15.0", "--launches", "1") == 2
     expected = f"tensorcopy: {str(Path('results').absolute())!r} cannot be written: got No space left on device; allowed: a disk with free"
