@@ -65,9 +65,8 @@ class Reason(str, Enum):
     COUNT_UNCHANGED = "count_unchanged"
 
 
-FAILED = (Reason.FAILED_BEFORE, Reason.FAILED_AFTER)
-ONE_SIDED = (Reason.ONLY_BEFORE, Reason.ONLY_AFTER)
-APART = (*FAILED, *ONE_SIDED, Reason.OTHER_VERSION)  # of cases that have a word of their own, and are not undecided
+# of cases that have a word of their own, and are not undecided
+APART = (Reason.FAILED_BEFORE, Reason.FAILED_AFTER, Reason.ONLY_BEFORE, Reason.ONLY_AFTER, Reason.OTHER_VERSION)
 
 
 def has_changed(before: float, after: float, tolerance: float) -> bool:

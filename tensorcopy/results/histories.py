@@ -10,11 +10,11 @@ cancels.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
@@ -98,31 +98,23 @@ def first_by_device(histories: Sequence[History], unit: str = "", versions: Coll
     return {device: able[0] for device in DEVICES if (able := ranked(histories, device, unit, versions))}
 
 
-def asked(environment: str, provenances: Sequence[Mapping[str, Any]], requires: Iterable[str] = ()) -> Conditions:
-    """Return the conditions of sides in an environment, by their provenances."""
+def conditions_of(launch: Launch, environment: str = "", requires: Iterable[str] = ()) -> Conditions:
+    """Return the conditions of the sides of a launch in an environment, of which it has one.
+
+    environment : "" for that of most sides, to whose history a new launch belongs; of equally many that of the newest Python. The reference
+        counts only where it is alone: it is a side of the launches of other Pythons too
+    """
+    if not environment:
+        others = [side for number, side in enumerate(launch.sides) if number != launch.reference]
+        environments = [side.environment for side in others or launch.sides]
+        pythons = {each: minor(each.partition("-")[0].removeprefix("py")) for each in environments}
+        environment = max(environments, key=lambda each: (environments.count(each), pythons[each], each))
+    provenances = [launch.provenance_of(number) for number, side in enumerate(launch.sides) if side.environment == environment]
     python, _, wheel = environment.removeprefix("py").partition("-")
     first = provenances[0]
     accelerators = {device: str(model) for each in provenances for device, model in each.get("accelerators", {}).items()}
     model = hardware.processor(str(first["cpu"]), first["hardware"])
     return Conditions(model, python, wheel, int(first.get("threads", 1)), accelerators, list(requires))
-
-
-def conditions_of(launch: Launch, environment: str = "", requires: Iterable[str] = ()) -> Conditions:
-    """Return the conditions of the sides of a launch in an environment, of which it has one; "" for that of its history."""
-    environment = environment or environment_of(launch)
-    own = [launch.provenance_of(number) for number, side in enumerate(launch.sides) if side.environment == environment]
-    return asked(environment, own, requires)
-
-
-def environment_of(launch: Launch) -> str:
-    """Return the environment of the history to which a new launch belongs: that of most of its sides.
-
-    Of equally many it is that of the newest Python. The reference counts only where it is alone: it is a side of the launches of other
-    Pythons too.
-    """
-    others = [side for number, side in enumerate(launch.sides) if number != launch.reference]
-    environments = [side.environment for side in others or launch.sides]
-    return max(environments, key=lambda each: (environments.count(each), minor(each.partition("-")[0].removeprefix("py")), each))
 
 
 def read(folder: Path) -> Conditions:
@@ -137,15 +129,12 @@ def read(folder: Path) -> Conditions:
 
 
 def write(folder: Path, conditions: Conditions) -> None:
-    """Begin a history in a folder. Raises OSError, and FileExistsError where there is one."""
-
-    def lines(values: Mapping[str, Any]) -> list[str]:
-        return [f"{name} = {msgspec.json.encode(value).decode()}" for name, value in values.items()]
-
+    """Begin a history in a folder. Raises DiskError, OSError, and FileExistsError where there is one."""
     values = msgspec.structs.asdict(conditions)
-    models = lines(values.pop("accelerators"))
-    text = ["# What was asked for. Launches under other conditions belong to another history.", *lines(values)]
-    files.replace(folder / FILE, "\n".join([*text, *(["", "[accelerators]", *models] if models else []), ""]), new=True)
+    values |= {f"accelerators.{device}": model for device, model in values.pop("accelerators").items()}
+    lines = [f"{name} = {msgspec.json.encode(value).decode()}" for name, value in values.items()]
+    heading = "# What was asked for. Launches under other conditions belong to another history."
+    files.replace(folder / FILE, "\n".join([heading, *lines, ""]), new=True)
 
 
 def folder_of(results: Path, conditions: Conditions, name: str, *, is_named: bool = False) -> tuple[Path, bool]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -61,15 +61,16 @@ def load_results(directory: Path, campaign: Campaign) -> Results:
         with suppress(OSError):
             status = path.lstat()
             state.append((status.st_ino, status.st_size, status.st_mtime_ns))
-    return _load(paths, tuple(state), _unlisted(folder), campaign.releases, campaign.specs)
+    read = _load(paths, tuple(state), campaign.releases, campaign.specs)
+    return Results(read.histories, (*_unlisted(folder), *read.problems))
 
 
-def _unlisted(directory: Path) -> tuple[tuple[Path, str], ...]:
-    """Return each folder of launches that cannot be listed, and why: `glob` passes over them, and a history would be missing.
+def _unlisted(directory: Path) -> Iterator[TensorcopyError]:
+    """Yield an error for each folder of launches that cannot be listed: `glob` passes over them, and a history would be missing.
 
     A file with the name of a folder is one, other than documents and what is hidden.
     """
-    unlisted, folders = [], [directory] if files.is_there(directory) else []
+    folders = [directory] if files.is_there(directory) else []
     with suppress(OSError):
         entries = sorted(path for path in directory.iterdir() if not path.name.startswith("."))
         folders += [path for path in entries if not (path.is_file() and re.search(DOCUMENT, path.name))]
@@ -77,19 +78,15 @@ def _unlisted(directory: Path) -> tuple[tuple[Path, str], ...]:
         try:
             next(folder.iterdir(), None)
         except OSError as error:
-            unlisted.append((folder, error.strerror or str(error)))
-    return tuple(unlisted)
+            path, reason = folder / "*.json", error.strerror or str(error)
+            what, following = "the launches in {0.parent} cannot be listed", f"ls -ld {launches.displayed(path).parent}"
+            yield FileProblem(path, what, got=reason, allowed="a folder that you may read", next=following)
 
 
 @lru_cache(maxsize=4)
-def _load(
-    paths: Sequence[Path], state: Hashable, unlisted: Iterable[tuple[Path, str]], releases: ReleaseIndex, specs: SuiteTable
-) -> Results:
+def _load(paths: Sequence[Path], state: Hashable, releases: ReleaseIndex, specs: SuiteTable) -> Results:
     """Read the histories that some files make; `state` is a part of the key of the cache."""
     read, problems = list[History](), list[TensorcopyError]()
-    for folder, reason in unlisted:
-        what, following = "the launches in {0.parent} cannot be listed", f"ls -ld {launches.displayed(folder / '*.json').parent}"
-        problems.append(FileProblem(folder / "*.json", what, got=reason, allowed="a folder that you may read", next=following))
     folders = sorted({path.parent for path in paths}, key=lambda folder: not folder.is_symlink())
     by_place = {folder.resolve(): folder for folder in folders}  # a folder that is a link to another is that one
     seen: dict[Hashable, Path] = {}
@@ -145,13 +142,8 @@ def _require_new(path: Path, launch: Launch, seen: dict[Hashable, Path]) -> None
         del firsts[path]
         for first, number in firsts.most_common(1):
             if number >= min(len(keys), max(2, len(keys) / 2)):
-                raise FileProblem(
-                    path,
-                    "the launch {} is a copy",
-                    got=f"what {launches.displayed(first)} has",
-                    allowed="launches that were taken apart: the same one twice is no evidence",
-                    next="remove one of them",
-                )
+                got, allowed = f"what {launches.displayed(first)} has", "launches that were taken apart: the same one twice is no evidence"
+                raise FileProblem(path, "the launch {} is a copy", got=got, allowed=allowed, next="remove one of them")
 
 
 def _unknown_torch(path: Path, launch: Launch, releases: ReleaseIndex) -> list[TensorcopyError]:
@@ -163,13 +155,9 @@ def _unknown_torch(path: Path, launch: Launch, releases: ReleaseIndex) -> list[T
         version = torch.partition("+")[0]
         in_label = sha == side.sha and python.startswith(f"{side.environment.split('-')[0][2:]}.")
         if not in_label or (release and version != release.version):
-            raise FileProblem(
-                path,
-                "the launch {} is refused, its provenance does not match its label",
-                got=f"torch {torch[:60]} of {sha[:8]} on Python {python[:12]}",
-                allowed=f"{side.sha[:8]} in {side.environment}",
-                next="remove the file and measure again",
-            )
+            what, allowed = "the launch {} is refused, its provenance does not match its label", f"{side.sha[:8]} in {side.environment}"
+            got = f"torch {torch[:60]} of {sha[:8]} on Python {python[:12]}"
+            raise FileProblem(path, what, got=got, allowed=allowed, next="remove the file and measure again")
         if not release:
             is_other_build = version in [release.version for release in releases]
             what, allowed = "a side of the launch {} is in no history", "a SHA with a row in the table of releases"

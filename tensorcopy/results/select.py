@@ -87,15 +87,13 @@ def _no_history(names: Sequence[str], histories: Sequence[History], history: str
         allowed = f"torch {', '.join(versions)}" if versions else f"a release whose {unit} were counted: none is"
         return TensorcopyError(f"no {unit or 'result'} of torch {missing[0]}", got=missing[0], allowed=allowed, next=following)
     where = "; ".join(f"{name} in {', '.join(of_name)}" for name, of_name in of_each.items())
-    if history:
-        following = next((f"--history {both}" for both in having(*names)), "leave --history out")
-        return TensorcopyError("the history does not have both", got=f"--history {history}", allowed=where, next=following)
     third = release_table.in_order({result.version for each in histories for result in each.on(device, unit)})
     links = [each for each in third if each not in names and all(having(name, each) for name in names)]
-    following = f"tensorcopy measure {' '.join(names)}"
-    if links:
+    following = next((f"--history {both}" for both in having(*names)), f"tensorcopy measure {' '.join(names)}")
+    if links and not having(*names):
         usual, steps = having()[0], ((names[0], links[-1]), (links[-1], names[1]))
         following = ", ".join(
             f"compare {' '.join(step)}" + f" --history {first}" * (first != usual) for step in steps for first in having(*step)[:1]
         )
-    return TensorcopyError("no history has both", got=where, allowed="two releases of one history", next=following)
+    what = "the history does not have both" if history else "no history has both"
+    return TensorcopyError(what, got=where, allowed="two releases of one history", next=following)

@@ -111,10 +111,11 @@ def test_the_interval_of_a_time_covers_the_truth_of_launches_with_other_sides():
 )
 def test_a_launch_goes_into_the_history_of_its_conditions(tmp_path, changes, history):
     """Where there is none a new one begins, so that a hosted runner whose processor changes stays green."""
-    first = histories.asked("py3.11-cuda", [launch_files.PROVENANCE])
+    times = {CPU: {A: 1.0, B: 1.2}}
+    (path,), (changed,) = (launch_files.write(tmp_path / name, times, launches=1, **of) for name, of in (("first", {}), ("other", changes)))
+    first, other = (histories.conditions_of(launches.read(each)) for each in (path, changed))
     assert histories.folder_of(tmp_path, first, "box") == (tmp_path / "box", True)
     assert histories.folder_of(tmp_path, first, "host") == (tmp_path / "box", False)
-    other = histories.asked("py3.11-cuda", [{**launch_files.PROVENANCE, **changes}])
     assert histories.folder_of(tmp_path, other, "box") == (tmp_path / history, history != "box")
     assert histories.folder_of(tmp_path, other, "box") == (tmp_path / history, False)
 
@@ -149,7 +150,6 @@ def test_a_new_history_is_called_by_what_differs(tmp_path, conditions, history):
 def test_a_launch_is_of_the_python_of_most_sides(tmp_path, sides, reference, environment):
     options = {} if reference is None else {"reference": sides[reference]}
     (path,) = launch_files.write(tmp_path, {CPU: dict.fromkeys(sides, 1.0)}, launches=1, **options)
-    assert histories.environment_of(launches.read(path)) == environment
     assert histories.read(path.parent).environment == environment
 
 
