@@ -18,7 +18,7 @@ from typing import Any
 
 from tensorcopy.errors import TensorcopyError, of_os_error
 
-LARGEST = 4 << 20  # bytes: more than a person writes
+LARGEST = 4 << 20  # bytes: more than a person writes; a launch of all releases and cases has 100 kB
 MOST_DOTS = 1000  # in a line of TOML: reading a key takes time with the square of its parts, of 100,000 an hour
 ROOM = 2**20  # bytes that are free before a launch: ten times the 100 kB that one has
 DRAFT_ENDING = ".new"  # of a file that is being written

@@ -180,7 +180,7 @@ def print_values(histories: Iterable[History], selection: str = "") -> None:
             times, rows = result.timings, list[tuple[str, ...]]()
             for case, name in names.items():
                 if case in times:
-                    half = times[case].factor() - 1
+                    half = times[case].interval[1] / times[case].seconds - 1
                     rows.append((name, duration(times[case].seconds), percent(half, 1) if half else "", str(times[case].launches), ""))
                 elif case in result.counts:
                     rows.append((name, quantity(result.counts[case], case.spec.unit), "", "", ""))

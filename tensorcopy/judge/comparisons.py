@@ -59,7 +59,6 @@ class Comparison:
     question: Question
     labels: tuple[str, str]  # a few words for each side, such as "torch 2.14.1" and "torch 2.15.0"
     changes: dict[Case, Change]
-    compared: int = 0  # the number of cases that could be tested; the p-values are adjusted for those of one device
     problems: tuple[TensorcopyError, ...] = ()  # of files that could have taken part, and could not be read
     device: str = ""  # of the cases; "" for several devices
     other_devices: tuple[str, ...] = ()  # that have cases which are not shown
@@ -85,8 +84,7 @@ class Comparison:
         of_device = {case: each for case, each in self.changes.items() if device in ("", case.device)}
         others = tuple(dict.fromkeys(case.device for case in self.changes if case not in of_device)) or self.other_devices
         shown = {case: each for case, each in of_device.items() if re.search(pattern, case.name)}
-        compared = sum(change.interval is not None for change in of_device.values())
-        return replace(self, changes=shown, compared=compared, device=device or self.device, other_devices=others)
+        return replace(self, changes=shown, device=device or self.device, other_devices=others)
 
     @property
     def on(self) -> str:
@@ -152,18 +150,11 @@ def judged(question: Question) -> dict[Case, Change]:
         changes |= paired.of_values(values, kind=of_kind)
     for of_device in by_device.values():
         changes |= paired.judge(of_device, margin=question.smallest, kind=kind)
-    return {
-        case: structs.replace(
-            change,
-            before=before.value_of(case),
-            after=after.value_of(case),
-            accepted=question.accepted(case) if change.verdict is Verdict.SLOWER else "",
-            unit=case.spec.unit,
-            kind=case.kind,
-        )
-        for case in sorted(cases, key=lambda case: not case.spec.timed)
-        for change in [changes[case]]
-    }
+    for case in cases:
+        accepted = question.accepted(case) if changes[case].verdict is Verdict.SLOWER else ""
+        sides = {"before": before.value_of(case), "after": after.value_of(case)}
+        changes[case] = structs.replace(changes[case], **sides, accepted=accepted, unit=case.spec.unit, kind=case.kind)
+    return {case: changes[case] for case in sorted(cases, key=lambda case: not case.spec.timed)}
 
 
 def between(question: Question, unit: str = "") -> Comparison:
@@ -176,8 +167,7 @@ def between(question: Question, unit: str = "") -> Comparison:
     for case in [] if unit else changes:
         if (count := counted_case(case)) in every:
             changes[case] = structs.replace(changes[case], count=every[count])
-    compared = sum(change.interval is not None for change in changes.values())
-    return Comparison(question, labels(question.before, question.after), changes, compared)
+    return Comparison(question, labels(question.before, question.after), changes)
 
 
 def _incomparable(before: Result, after: Result, case: Case) -> Change | None:

@@ -347,7 +347,7 @@ def evidence(comparison: Comparison, case: Case) -> Report:
     sides = "of the sides" if change.way == PAIRED else "of A, before, and B, after, from the mean of A"
     return Report(
         heading=f"{case.name}: {word(change)}{f', {OpenSince.BACK.value}' * (case in comparison.back)}",
-        lines=[f"{' → '.join(comparison.labels)}, on {comparison.on}", *statistics(comparison, change)],
+        lines=[f"{' → '.join(comparison.labels)}, on {comparison.on}", *statistics(comparison, case)],
         title="launch",
         columns=[ReportColumn(f"difference {sides}, │ none", axis, left=True), ReportColumn("", lambda row: row[2])],
         sections=[ReportSection("", rows, limited=False)],
@@ -360,8 +360,10 @@ def evidence(comparison: Comparison, case: Case) -> Report:
     )
 
 
-def statistics(comparison: Comparison, change: Change) -> list[str]:
-    """Return the numbers behind a verdict."""
+def statistics(comparison: Comparison, case: Case) -> list[str]:
+    """Return the numbers behind a verdict; its p is adjusted for the cases of its device that could be tested."""
+    change, every = comparison.changes[case], comparisons.judged(comparison.question)
+    among = sum(each.interval is not None for other, each in every.items() if other.device == case.device)
     sides = f"{quantity(change.before, change.unit)} → {quantity(change.after, change.unit)}"
     lines = [f"  ratio {change.ratio:.4g} ({sides}), {size(change)}"] if change.ratio and not change.kind.by_difference else []
     if change.kind.by_difference and change.counted:
@@ -373,7 +375,7 @@ def statistics(comparison: Comparison, change: Change) -> list[str]:
         lines += [
             f"  {percent(LEVEL)} interval {low:.3f} to {high:.3f}, {interval(change)}",
             f"  {extent(change.launches)} launches: {WAYS[change.way]}",
-            f"  {p_value(change.p)} (moderated t, Holm among {comparison.compared} cases), significant to {ALPHA:.3g}",
+            f"  {p_value(change.p)} (moderated t, Holm among {among} cases), significant to {ALPHA:.3g}",
             f"  margin {least}: a smaller change is not called slower or faster",
             f"  9 times in 10, a slowdown of {slowdown(change.detectable)} would be noticed",
         ]

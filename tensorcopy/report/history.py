@@ -265,7 +265,7 @@ def of_case(history: CaseHistory, device: str) -> Report:
         if value is None:
             row["note"] = f"failed: {failure}" if (failure := result.failures.get(case)) else "not measured"
         elif timed:
-            row["half_interval"] = error = result.timings[case].factor() - 1
+            row["half_interval"] = error = result.timings[case].interval[1] / value - 1
             row["±"] = percent(error, 1) if error > 0 else ""
         else:
             row["spread"] = spread(result.count_repeats[case])

@@ -37,14 +37,11 @@ class Timing(Struct, frozen=True):  # a site has a hundred thousand of them: a s
     launches: int = 1
     freedom: float = 0.0  # degrees of freedom of the error
 
-    def factor(self) -> float:
-        """Return the factor by which the ends of the 95 % interval are away from the time; 1 where its error is unknown."""
-        return exp(_quantile(self.freedom) * self.error) if self.freedom and self.error > 0 else 1.0
-
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the time."""
-        return self.seconds / self.factor(), self.seconds * self.factor()
+        """The 95 % interval of the time; the time itself where its error is unknown."""
+        factor = exp(_quantile(self.freedom) * self.error) if self.freedom and self.error > 0 else 1.0
+        return self.seconds / factor, self.seconds * factor
 
 
 @cache  # a site has a hundred thousand times, with a few degrees of freedom

@@ -19,7 +19,6 @@ from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.results import launches
 from tensorcopy.results.cases import DEFAULTS, Case, counted_case
-from tensorcopy.results.launches import Name
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import INSTRUCTIONS
 
@@ -51,31 +50,23 @@ Amount = Annotated[float, Meta(ge=0, le=1e18)]
 Text = Annotated[str, Meta(max_length=100_000)]  # C++ names are long
 
 
-class CaseRow(Struct, frozen=True, forbid_unknown_fields=True):
-    """A case: the instructions of one call, without the loop around it.
-
-    python : how often one call calls each Python function, by module and name; their instructions are those of the interpreter
-    """
+class CaseRow(Struct, frozen=True):
+    """A case: the instructions of one call, without the loop around it."""
 
     instructions: Amount
     functions: list[Amount]  # index, exclusive instructions and calls of each function, for the most expensive ones, which make 99 %
-    python: dict[Name, Amount] = {}
 
 
-class Profiles(Struct, frozen=True, forbid_unknown_fields=True, eq=False):
-    """The profiles of a release in one history.
+class Profiles(Struct, frozen=True, eq=False):
+    """What the program reads of the profiles of a release in one history; their provenance stands beside.
+
+    They were counted by valgrind, which has no AVX512, so that kernels run as on a processor with AVX2.
 
     cases : by method, elements, dtype, layout and grad, such as "detach 1 float32 contiguous grad"
     """
 
     version: int
-    torch: Text
     torch_sha: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]
-    python: Text
-    libc: Text
-    valgrind: Text  # its version; it has no AVX512, so that kernels run as on a processor with AVX2
-    tensorcopy: Text
-    started: Text
     functions: list[tuple[Text, Text]]  # library and name of each function; a case refers to it by its index
     cases: dict[Annotated[str, Meta(pattern=NAME)], CaseRow]
 

@@ -28,7 +28,6 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.worker.nvidia import driver_version
 
 VERSION = 2  # of the format: a file of a newer one is refused, and kept
-LARGEST = 4 * 2**20  # bytes; a launch of all releases and cases has 100 kB
 MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
 UNIT = 1e4  # effects are whole ten-thousandths of a log ratio
 OTHER_VERSION = "in another version of the benchmark"  # why a side skips a case: its values cannot be compared
@@ -49,28 +48,17 @@ Value = Annotated[float, Meta(ge=-LARGEST_VALUE, le=LARGEST_VALUE)]
 Effect = Annotated[int, Meta(ge=-300_000, le=300_000)]  # a side that is e^30 times as slow would have stood still
 
 
-class Hardware(Struct, frozen=True):
-    """What pages and histories read of the hardware of a machine; other fields may stand beside."""
-
-    family: Name = ""  # of the processor, as its vendor counts them
-    model: Name = ""
-
-
 class Provenance(Struct, frozen=True):
-    """What results, comparisons and pages read of the provenance of a side; other fields may stand beside."""
+    """What the program reads of the provenance of a side; other fields stand beside, which a page shows as they are."""
 
     torch: Name
     torch_sha: Name
     python: Name
-    numpy: Name
     cpu: Name
-    cores: Number
     accelerators: dict[Name, Name]
-    hardware: Hardware
-    cuda: Name | None = None
+    hardware: dict[Name, Any]
     threads: Number = 1
     driver: Text = ""
-    gpu: dict[Name, Any] | None = None
     requires: dict[Name, Text] = {}
 
 
@@ -283,7 +271,7 @@ class _Version(Struct):
 
 def _checked(path: Path, data: bytes) -> Launch:
     with damage_named(path):
-        _require(len(data) <= LARGEST, f"more than {LARGEST // 2**20} MiB")
+        _require(len(data) <= files.LARGEST, f"more than {files.LARGEST >> 20} MiB")
         if msgspec.json.decode(data, type=_Version).id is None:  # as in asv's own files: machine.json, and the results of a commit
             allowed, following = "launches that tensorcopy has written", "move it out, or name another results_dir in asv.conf.json"
             raise FileProblem(path, "{} is no launch", got="no id, as in a file of asv", allowed=allowed, next=following)

@@ -104,7 +104,7 @@ def test_a_case_s_launches_are_csv_and_json(folder, capsys):
     for release, loaded in zip(document["releases"], launch_files.load(folder), strict=True):
         timing = loaded.timings[launch_files.case(CLONE_DETACH)]
         assert (release["release"], release["value"]) == (loaded.version, timing.seconds)
-        assert release["half_interval"] == pytest.approx(timing.factor() - 1, rel=1e-5)
+        assert release["half_interval"] == pytest.approx(timing.interval[1] / timing.seconds - 1, rel=1e-5)
     assert [(each["release"], each["step"]["ratio"] > 1) for each in document["releases"] if each["step"]] == [("2.12.1", True)]
 
 

@@ -62,11 +62,11 @@ def test_of_several_files_the_newest_is_that_of_a_result(tmp_path):
     result = next(each for each in launch_files.load(results) if each.version == RELEASES[-1])
     (path,) = function_profiles.paths_of(results / "box", result.sha, result.environment)
     counted = json.loads(lzma.decompress(path.read_bytes()))
-    for year, newest in (("2020", counted["started"]), ("2090", "2090")):
-        again = json.dumps({**counted, "started": year}).encode()
+    for year, newest in (("2020", counted["functions"][0]), ("2090", ["libc", "2090"])):
+        again = json.dumps({**counted, "functions": [["libc", year], *counted["functions"][1:]]}).encode()
         path.with_name(f"{year}0101T000000{path.name[15:]}").write_bytes(lzma.compress(again))
         result = next(each for each in launch_files.load(results) if each.place == result.place)
-        assert function_profiles.profiles_of(result).started == newest
+        assert function_profiles.profiles_of(result).functions[0] == tuple(newest)
 
 
 def test_a_jump_without_a_symbol_belongs_to_its_caller():

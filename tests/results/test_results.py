@@ -75,7 +75,7 @@ def coverage(logs):
     """Return the share of intervals that cover the truth, 0, of a time relative to all sides together; None where none is printed."""
     timings = [list(side.timings.values()) for side in columns(logs)]
     times = np.log([[timing.seconds for timing in of_side] for of_side in timings])
-    halves = np.log([[timing.factor() for timing in of_side] for of_side in timings])
+    halves = np.log([[timing.interval[1] / timing.seconds for timing in of_side] for of_side in timings])
     return float((np.abs(times - times.mean(axis=0) if len(times) > 1 else times) <= halves).mean()) if halves.any() else None
 
 
