@@ -146,9 +146,8 @@ class CaseHistory:
             return False
         before = self.before(index)
         gained, lost = self.neighbours.get(before), self.neighbours[index]
-        if not (gained and gained.interval and gained.interval[1] < 1):
-            return False
-        if not (lost and lost.verdict is Verdict.SLOWER and lost.size <= 1 + MOST_BACK):
+        has_gained = gained and gained.interval and gained.interval[1] < 1
+        if not (has_gained and lost and lost.verdict is Verdict.SLOWER and lost.size <= 1 + MOST_BACK):
             return False
         earlier = self.before(before)
         total, ratio = self.change(earlier, index), self.count_ratio(self.releases[earlier], self.releases[index])

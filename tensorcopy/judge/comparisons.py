@@ -40,11 +40,6 @@ class Question:
     rules: VerdictRules = NO_RULES  # what is accepted
     margin: float | None = None  # the smallest change that counts, as a share, that is asked for; None for the usual one of each kind
 
-    @property
-    def smallest(self) -> float:
-        """The smallest change of a time to report, as a share."""
-        return self.margin or MARGIN
-
     def accepted(self, case: Case) -> str:
         """Return why a slowdown of a case is accepted; "" where it is not, and where torch is not all that differs."""
         before, after = self.before, self.after
@@ -149,7 +144,7 @@ def judged(question: Question) -> dict[Case, Change]:
     for of_kind, values in tracked.items():
         changes |= paired.of_values(values, kind=of_kind)
     for of_device in by_device.values():
-        changes |= paired.judge(of_device, margin=question.smallest, kind=kind)
+        changes |= paired.judge(of_device, margin=question.margin or MARGIN, kind=kind)
     for case in cases:
         accepted = question.accepted(case) if changes[case].verdict is Verdict.SLOWER else ""
         sides = {"before": before.value_of(case), "after": after.value_of(case)}
@@ -177,11 +172,11 @@ def _incomparable(before: Result, after: Result, case: Case) -> Change | None:
         (before, Reason.FAILED_BEFORE, Reason.NOT_MEASURED_BEFORE, Reason.ONLY_AFTER),
     ):
         if case not in result.timings and case not in result.counts:
-            if case in result.failures:
-                return Change(Verdict.UNKNOWN, failed, failure=result.failures[case])
-            if (why := result.skips.get(case)) == OTHER_VERSION:
+            why = result.failures.get(case, result.skips.get(case, ""))
+            if why == OTHER_VERSION:
                 return Change(Verdict.UNKNOWN, Reason.OTHER_VERSION)
-            return Change(Verdict.UNKNOWN, skipped, failure=why) if why is not None else Change(Verdict.UNKNOWN, absent)
+            reason = failed if case in result.failures else skipped if case in result.skips else absent
+            return Change(Verdict.UNKNOWN, reason, failure=why)
     return None
 
 

@@ -62,7 +62,6 @@ RULES = [
     ("TensorImpl and metadata", "libc10", ""),
     ("Python binding", "libtorch_python", ""),
 ]
-COMPILED = [(group, re.compile(library), re.compile(name)) for group, library, name in RULES]
 
 
 class FunctionChange(NamedTuple):
@@ -170,7 +169,7 @@ def between(before: Profile, after: Profile) -> ProfileDifference:
 def group_of(function: Function) -> str:
     """Return what a function belongs to."""
     library, name = function
-    matching = (group for group, library_rule, name_rule in COMPILED if library_rule.search(library) and name_rule.search(name))
+    matching = (group for group, of_library, of_name in RULES if re.search(of_library, library) and re.search(of_name, name))
     return next(matching, OTHER)
 
 

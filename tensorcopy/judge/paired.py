@@ -11,11 +11,11 @@ import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from math import ceil, exp, inf, isfinite, log
-from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
 
+from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import LEVEL, PAIRED, Difference, Numbers
 from tensorcopy.results.kinds import COUNT, TIME, TOLERANCES, TRACKED, Kind, spread
 from tensorcopy.results.suite_specs import SECONDS
@@ -28,8 +28,6 @@ FEWEST = 3  # launches on each side
 FEWEST_CASES = 4  # whose variances estimate a prior
 MOST_LAUNCHES = 100  # more than this many more are not worth suggesting
 LEAST_SPREAD = 1e-4  # log ratio, of a difference within a launch: effects are stored in these units
-
-CaseKey = TypeVar("CaseKey", bound=Hashable)
 
 
 class Verdict(str, Enum):
@@ -192,11 +190,11 @@ def moderated(variances: Numbers, freedom: Numbers) -> tuple[Numbers, float, flo
 
 
 def judge(
-    differences: Mapping[CaseKey, Difference],
+    differences: Mapping[Case, Difference],
     *,
     margin: float = MARGIN,
-    kind: Callable[[CaseKey], Hashable] = lambda _: "",
-) -> dict[CaseKey, Change]:
+    kind: Callable[[Case], Hashable] = lambda _: "",
+) -> dict[Case, Change]:
     """Return the change of every case; all are judged together.
 
     margin : the smallest change to report, as a share of the time
@@ -204,7 +202,7 @@ def judge(
     """
     from scipy.special import stdtr, stdtrit
 
-    testable, changes, kinds = dict[CaseKey, Difference](), dict[CaseKey, Change](), dict[Hashable, list[int]]()
+    testable, changes, kinds = dict[Case, Difference](), dict[Case, Change](), dict[Hashable, list[int]]()
     for case, each in differences.items():
         if (fewest := min(each.launches)) >= FEWEST:
             kinds.setdefault((kind(case), each.way), []).append(len(testable))
@@ -266,7 +264,7 @@ def exact(unit: str, *repeats: Sequence[float], margin: float | None = None, kin
     return Change(verdict, reason, ratio, before=before, after=after, repeatability=repeatability, unit=unit, kind=kind)
 
 
-def of_values(values: Mapping[CaseKey, tuple[str, Sequence[float], Sequence[float]]], kind: Kind = TRACKED) -> dict[CaseKey, Change]:
+def of_values(values: Mapping[Case, tuple[str, Sequence[float], Sequence[float]]], kind: Kind = TRACKED) -> dict[Case, Change]:
     """Return the change of every tracked value; all are judged together.
 
     values : by case, the unit, and the value of each launch before and after

@@ -12,7 +12,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.case_history import OpenSince
 from tensorcopy.judge.comparisons import Comparison, word
-from tensorcopy.judge.paired import ALPHA, APART, FEWEST, MOST_LAUNCHES, Change, Reason, Verdict
+from tensorcopy.judge.paired import ALPHA, APART, FEWEST, MARGIN, MOST_LAUNCHES, Change, Reason, Verdict
 from tensorcopy.numbers import counted, extent, p_value, percent, quantity, signed_percent, size_range, slowdown
 from tensorcopy.report.table import KEPT, Report, ReportColumn, ReportSection, common
 from tensorcopy.results.cases import Case
@@ -164,7 +164,7 @@ def report(comparison: Comparison) -> Report:
             "before": {"label": before, **side(comparison.before)},
             "after": {"label": after, **side(comparison.after)},
             "device": comparison.device,
-            "margin": comparison.question.smallest,
+            "margin": comparison.question.margin or MARGIN,
             "alpha": ALPHA,
             "counts": Counter(change.verdict.value for change in changes),
             "back": sum(row.is_back for row in rows),
