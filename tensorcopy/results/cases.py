@@ -105,28 +105,20 @@ def case_of(spec: SuiteSpec, values: Mapping[str, str]) -> Case:
     return Case(spec, tuple((parameter, values[parameter]) for parameter in spec.parameters))
 
 
-def nbytes(case: Case) -> int | None:
-    """Return the bytes of a case's tensor; None for a case without a memcpy baseline, or of an unknown dtype."""
-    parameters, spec = dict(case.parameters), case.spec
-    if not spec.baseline:
-        return None
-    itemsize = ITEMSIZE.get(parameters.get("dtype", DEFAULTS["dtype"]))
-    return int(parameters["numel"]) * itemsize if itemsize and "numel" in parameters else None
-
-
 def baseline_case(case: Case) -> Case | None:
-    """Return the memcpy baseline of a case: the same bytes, copied with the least work.
+    """Return the memcpy baseline of a case, which copies the same bytes with the least work; None without one, or of an unknown dtype.
 
     On the CPU memcpy into new memory, without torch, and for a strided tensor a gather; on a device torch's copy into existing memory,
     waited for like the case itself, and to the host the transfer.
     """
-    size, spec = nbytes(case), case.spec
-    if size is None or spec.baseline is None:
+    parameters, spec = dict(case.parameters), case.spec
+    itemsize = ITEMSIZE.get(parameters.get("dtype", DEFAULTS["dtype"]))
+    if spec.baseline is None or itemsize is None or NUMEL not in parameters:
         return None
     values = {
-        **dict(case.parameters),
+        **parameters,
         "memory": "fresh",
-        "nbytes": str(size),
+        "nbytes": str(int(parameters[NUMEL]) * itemsize),
         "way": "device to host, pageable" if spec.to_host else "device to device",
         "device": case.device,
     }

@@ -59,23 +59,8 @@ class Kind:
         return self.rises if after > before else self.falls if after < before else self.stays
 
 
-TIME = Kind(
-    "time",
-    "moderated t",
-    combine=fmean,
-    falls="faster",
-    stays="unchanged",
-    rises="slower",
-    decides=True,
-)
-COUNT = Kind(
-    "count",
-    "tolerance",
-    combine=min,  # a disturbance only adds to a count
-    falls="fewer",
-    stays="equal",
-    rises="more",
-)
+TIME = Kind("time", "moderated t", combine=fmean, falls="faster", stays="unchanged", rises="slower", decides=True)
+COUNT = Kind("count", "tolerance", combine=min, falls="fewer", stays="equal", rises="more")  # a disturbance only adds to a count
 TRACKED = Kind(
     "tracked",
     "Student's t",

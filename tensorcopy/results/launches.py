@@ -32,7 +32,6 @@ MOST_CASES = 100_000  # of a suite: a site with ten thousand takes minutes
 UNIT = 1e4  # effects are whole ten-thousandths of a log ratio
 OTHER_VERSION = "in another version of the benchmark"  # why a side skips a case: its values cannot be compared
 ALL = "*"  # in place of a side's number: every side
-ID = r"\d{8}T\d{6}-[0-9a-f]{8}"
 OF_INTERPRETER = "-interpreter"  # ends the name of an environment that is an interpreter's own
 
 Place = tuple[str, str, str]  # SHA of torch, environment, and git revision: "" of what is checked out
@@ -167,7 +166,7 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
     version: int
     kind: Literal["times", "counts"]
-    id: Annotated[str, Meta(pattern=f"^{ID}$")]  # its name, "20261125T091500-1a2b3c4d"
+    id: Annotated[str, Meta(pattern=r"^\d{8}T\d{6}-[0-9a-f]{8}$")]  # its name, "20261125T091500-1a2b3c4d"
     started: Annotated[str, Meta(max_length=40)]  # ISO 8601 in UTC
     ended: Annotated[str, Meta(max_length=40)]
     machine: Name  # that took it
@@ -321,9 +320,8 @@ def _check(launch: Launch) -> None:
         _require(not unknown, f"{of} has no case {', '.join(unknown[:1])}")
         _require(not getattr(suite, other), f"{of} has {other.replace('rows', 'turns')} in a launch of {launch.kind}")
         _require(all(map(can_hold, suite.values.values())), f"{of} has a value below {1 / LARGEST_VALUE:g}")
-        for index, row in suite.rows.items():
-            if len(row.effects) != sides:
-                raise ValueError(f"{of} does not have {sides} effects in case {index}")
+        unequal = [index for index, row in suite.rows.items() if len(row.effects) != sides]
+        _require(not unequal, f"{of} does not have {sides} effects in case {', '.join(unequal[:1])}")
 
 
 class FileProblem(TensorcopyError):

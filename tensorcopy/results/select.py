@@ -80,15 +80,14 @@ def _no_history(names: Sequence[str], histories: Sequence[History], history: str
     def having(*wanted: str) -> list[str]:
         return [each.name for each in ranked(histories, device, unit, wanted)]
 
+    known = release_table.in_order({result.version for each in histories for result in each.on(device, unit)})
     of_each = {name: having(name) for name in names}
     if missing := [name for name in names if not of_each[name]]:
-        versions = release_table.in_order({result.version for each in histories for result in each.on(device, unit)})
-        following = f"name one of these, or tensorcopy measure {missing[0]}" if versions else "leave --metric out, which compares times"
-        allowed = f"torch {', '.join(versions)}" if versions else f"a release whose {unit} were counted: none is"
+        following = f"name one of these, or tensorcopy measure {missing[0]}" if known else "leave --metric out, which compares times"
+        allowed = f"torch {', '.join(known)}" if known else f"a release whose {unit} were counted: none is"
         return TensorcopyError(f"no {unit or 'result'} of torch {missing[0]}", got=missing[0], allowed=allowed, next=following)
     where = "; ".join(f"{name} in {', '.join(of_name)}" for name, of_name in of_each.items())
-    third = release_table.in_order({result.version for each in histories for result in each.on(device, unit)})
-    links = [each for each in third if each not in names and all(having(name, each) for name in names)]
+    links = [each for each in known if each not in names and all(having(name, each) for name in names)]
     following = next((f"--history {both}" for both in having(*names)), f"tensorcopy measure {' '.join(names)}")
     if links and not having(*names):
         usual, steps = having()[0], ((names[0], links[-1]), (links[-1], names[1]))

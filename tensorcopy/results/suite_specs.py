@@ -115,7 +115,7 @@ def read(path: Path) -> SuiteTable:
     try:
         modules = enumerate(files.read_toml(path).items())
         rows = {row["name"]: row for place, (module, suites) in modules for row in _rows(place, module, suites)}
-        names = {name: {key: row.pop(key) for key in REFERENCES if key in row} for name, row in rows.items()}
+        names = {name: {key: row.pop(key, ()) for key in REFERENCES} for name, row in rows.items()}
         plain = msgspec.convert(rows, dict[str, SuiteSpec])
         return SuiteTable({name: _with_references(spec, names[name], plain) for name, spec in plain.items()})
     except (OSError, ValueError, TypeError, AttributeError) as error:
@@ -139,9 +139,9 @@ def _with_references(spec: SuiteSpec, names: Mapping[str, Any], others: Mapping[
     of_key = {key: [value] if isinstance(value, str) else value for key, value in names.items()}
     if unknown := [name for of_names in of_key.values() for name in of_names if name not in others]:
         raise ValueError(f"{spec.name} names {unknown[0]}, which has no row")
-    counted, *baselines = ([others[name] for name in of_key.get(key, ())] for key in REFERENCES)
-    for baseline in (each for of_names in baselines for each in of_names):
+    counted, plain, strided = ([others[name] for name in of_key[key]] for key in REFERENCES)
+    for baseline in (*plain, *strided):
         if untold := [parameter for parameter in baseline.parameters if parameter not in (*OF_BASELINES, *spec.parameters)]:
             raise ValueError(f"{spec.name} does not tell {untold[0]} of {baseline.name}")
-    plain, strided = (next(iter(of_names), None) for of_names in baselines)
-    return structs.replace(spec, counted=tuple(counted), baseline=plain, strided_baseline=strided)
+    baselines = {"baseline": next(iter(plain), None), "strided_baseline": next(iter(strided), None)}
+    return structs.replace(spec, counted=tuple(counted), **baselines)
