@@ -8,9 +8,11 @@ import re
 import shlex
 import subprocess
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from functools import cache
 
 from tensorcopy import cli
+from tensorcopy.errors import TensorcopyError
 
 OTHERS = {"-c", "-m", "-p", "-ld", "--tool"}  # options of python, mkdir, ls and valgrind
 PROSE = "have|in|lists|of|prints|shows|to|where|which|writes"  # words that end a command
@@ -41,9 +43,10 @@ def refused(command: Sequence[str]) -> str:
     """Return why a program does not take a command line; "" where it does."""
     if command[0] in ("tensorcopy", "asv"):
         try:
-            parser(command[0]).parse_args(command[1:])
-        except SystemExit:
-            return "its parser refuses it"
+            with redirect_stdout(None):
+                parser(command[0]).parse_args(command[1:])
+        except (SystemExit, TensorcopyError) as ended:
+            return "" if getattr(ended, "code", 2) == 0 else "its parser refuses it"  # 0 after the help
         return ""
     words = ["uv", *command] if command[0] == "pip" else [command[0], *command[3 if command[1] == "-C" else 1 :]]
     depth = 3 if words[1] in ("python", "pip", "cache") else 2

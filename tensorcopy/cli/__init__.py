@@ -10,11 +10,12 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from traceback import extract_tb
-from typing import Any
+from typing import Any, NoReturn
 
 from tensorcopy import __version__
 from tensorcopy.cli import ci, compare, init, local, measure, output
@@ -118,7 +119,25 @@ def parser() -> argparse.ArgumentParser:
 
 
 class _Command(argparse.ArgumentParser):
-    """A parser that refuses "--" as a value: until Python 3.12, argparse gives an empty list in its place, or the default."""
+    """A parser whose errors are lines as ours, and that refuses "--" as a value.
+
+    Until Python 3.12, argparse gives an empty list in place of such a value, or the default.
+    """
+
+    def error(self, message: str) -> NoReturn:
+        """Raise TensorcopyError, where argparse prints its usage."""
+        parts = re.fullmatch(r"(.*?): (?:got|invalid choice:) (.*?)(?:; allowed: | \(choose from )(.*?)\)?", message, re.DOTALL)
+        otherwise = "these arguments cannot be read", message, " ".join(self.format_usage().split()[1:])
+        what, got, allowed = parts.groups() if parts else otherwise
+        allowed = allowed.replace("'", "")  # of a choice, as Python 3.12 and later write it
+        raise TensorcopyError(what, got=got, allowed=allowed, next=f"{self.prog} -h lists the arguments")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse what is left over in the command that it follows; argparse leaves that to the whole program."""
+        found, left = super().parse_known_args(args, namespace)
+        if left:
+            self.error(f"unrecognized arguments: {' '.join(left)}")
+        return found, left
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         if arg_strings == ["--"] and (action.nargs is None or action.option_strings):

@@ -37,16 +37,33 @@ def test_a_number_is_one_that_its_option_allows_and_a_name_or_path_is_not_empty(
     """Of any other text, the error has it and says what is allowed."""
     assert len(GIVEN) > 50
     for words, option, value in GIVEN:
-        is_valid = value in VALID.get(option, ("3",))
         operands = {"why": ["tensor", "2.14.1", "2.15.0"], "compare": ["2.14.1", "2.15.0"]}.get(words[0], [])
-        try:
-            parser().parse_args([*words, f"{option}={value}", *operands])
-            code = 0
-        except SystemExit as ended:
-            code = ended.code
-        error = capsys.readouterr().err
-        assert code == (0 if is_valid else 2), (words, option, value)
-        assert is_valid or (f"got {value!r}" in error and "allowed: " in error), (words, option, value)
+        line = [*words, f"{option}={value}", *operands]
+        if value in VALID.get(option, ("3",)):
+            assert parser().parse_args(line), line
+        else:
+            assert main(line) == 2, line
+            error = capsys.readouterr().err
+            assert LINE.match(error), error
+            assert f"{option}: got {value!r}; allowed: " in error, line
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("measure --bank=2", "got unrecognized arguments: --bank=2; allowed: tensorcopy measure [-h] [--launches N] "),
+        ("ci collect", "got the following arguments are required: FOLDER; allowed: tensorcopy ci collect [-h] [--branch NAME] FOLDER; "),
+        ("plot --device", "got argument --device: expected one argument; allowed: tensorcopy plot [-h] [-o FILE] "),
+        ("copy", "argument COMMAND: got 'copy'; allowed: advise, check, "),
+        ("plot copying", "argument what: got 'copying'; allowed: copies, conversions; next: tensorcopy plot -h lists the arguments"),
+    ],
+)
+def test_arguments_that_cannot_be_read_are_refused_in_one_line(capsys, line, error):
+    """It says what the command takes, without argparse's usage of several lines."""
+    assert main(line.split()) == 2
+    shown = capsys.readouterr()
+    assert (shown.out, bool(LINE.match(shown.err))) == ("", True), shown
+    assert error in shown.err
 
 
 @pytest.mark.parametrize(("text", "number"), [("16384", 2**14), ("2**10", 1024), ("2^62", 2**62), ("1e6", 10**6)])
