@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -117,13 +118,16 @@ def plot(what: str = "copies", **options: Any) -> Any:
 
 
 def check_path(path: Path) -> None:
-    """Raise TensorcopyError for an unknown kind of picture, a missing folder, and where matplotlib is missing."""
+    """Raise TensorcopyError for an unknown kind of picture, one that cannot be written, and where matplotlib is missing."""
     _require_matplotlib()
     if path.suffix not in SUFFIXES:
         raise TensorcopyError("unknown kind of picture", got=path.name, allowed=", ".join(SUFFIXES), next="-o copies.svg")
     if not path.absolute().parent.is_dir():
         what, following = "the picture cannot be written", f"mkdir -p {shlex.quote(str(path.parent))}"
         raise TensorcopyError(what, got=f"no folder {path.parent}", allowed="an existing folder", next=following)
+    if path.is_dir() or not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        following = "name another file with -o"
+        raise TensorcopyError("the picture cannot be written", got=str(path), allowed="a file that you may write", next=following)
 
 
 def _require_matplotlib() -> None:

@@ -137,6 +137,9 @@ def add_workflows(folder: Path, origin: Origin) -> NewProject:
         shutil.copyfile(origin.wheel, folder / wheel)
         written.append(wheel)
     notes = [f"The workflows are for the branch {branch}, which is this repository's default here."]
+    if {*kept} - {f"{github}/{RUNNERS}"}:
+        others = "What was kept serves another project, of which a repository has one, or is of another tensorcopy"
+        notes.append(f"{others}: remove it and repeat tensorcopy init --github to replace it.")
     if ignored := git.printed("-C", str(folder), "check-ignore", "--", *written).splitlines():
         notes.append(f"git ignores files of the project; git add --force {shlex.join(ignored)}")
     return NewProject(own, written, kept, notes)

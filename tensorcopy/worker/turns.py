@@ -306,14 +306,10 @@ def _write(answers: int, **document: Any) -> None:
 
 def _number(value: Any) -> float:
     """Return a value that a benchmark tracks: a number or truth value of Python, numpy or torch. Raises TypeError for another."""
-    from asv_runner.benchmarks.mark import SkipNotImplemented
-
     if value is None or isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
         raise TypeError(f"it returned {value!r:.60}, which is no number")
     number = float(value)
-    if math.isnan(number):
-        raise SkipNotImplemented("it returned nan")  # in asv a skipped case is nan
-    if math.isinf(number):
+    if not math.isfinite(number):
         raise ValueError(f"it returned {number}, which is no finite number")
     return number
 

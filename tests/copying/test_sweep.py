@@ -1,6 +1,7 @@
 """`tensorcopy plot`: the size sweep, its table and its picture."""
 
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -132,3 +133,18 @@ def test_the_function_returns_axes(known):
 def test_an_impossible_request_is_an_error_in_one_line(worker_here, arguments, message, capsys):
     assert main(["plot", "copies", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_timed(tmp_path, monkeypatch, capsys):
+    """A folder has its name, or its folder or the file that is there may not be written."""
+    monkeypatch.setattr(sweep, "measure", lambda *_, **__: pytest.fail("methods are timed"))
+    picture, is_asked = tmp_path / "copies.svg", list[Path]()
+    monkeypatch.setattr(sweep.os, "access", lambda path, mode: is_asked.append(path))
+    for make in (lambda: None, picture.touch):
+        make()
+        assert main(["plot", "-o", str(picture)]) == 2
+    picture.unlink()
+    picture.mkdir()
+    assert main(["plot", "-o", str(picture)]) == 2
+    assert capsys.readouterr().err.count(f"the picture cannot be written: got {picture}; allowed: a file that you may write; next: ") == 3
+    assert is_asked == [tmp_path, picture]

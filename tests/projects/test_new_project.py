@@ -227,6 +227,7 @@ def test_workflows_are_written_at_the_top_of_the_repository(folder, capsys):
     out = capsys.readouterr().out
     assert "\nKept, and not what tensorcopy would write: ../.github/workflows/pages.yml\n" in out
     assert "\nThe workflows are for the branch main, " in out
+    assert "\nWhat was kept serves another project, of which a repository has one, or is of another tensorcopy: remove it and repeat" in out
     assert (workflows / "pages.yml").read_text() == "mine"
     assert {path.stem for path in workflows.iterdir()} == {*new_project.WORKFLOWS}
     assert not (project / ".github").exists()
