@@ -22,7 +22,7 @@ from tensorcopy.measure import settings
 
 Act = Callable[[TorchReleases, Any, Namespace], int]  # of the releases, asv's configuration, and the options of a command
 
-OF_ASV = ("machine", "preview", "quickstart")  # its own; the last reads no configuration, and so no plugin
+OF_ASV = ("machine", "quickstart")  # its own; the second reads no configuration, and so no plugin
 NEXT = {  # what to type in place of a command without a meaning
     "check": "asv run --quick, which keeps no launch",
     "profile": "tensorcopy why CASE A B, which counts the functions that a case calls",
@@ -38,6 +38,7 @@ USED = {  # options that mean here what asv says, by command
     "show": {"commit", "bench", "machine", "env_spec"},
     "publish": {"html_dir"},
     "gh-pages": {"no_push", "rewrite"},
+    "preview": {"port", "browser", "html_dir"},
 }
 # options that change nothing: launches have every sample, in turns, and the table of releases is in this checkout
 IDLE = {"record_samples", "append_samples", "interleave_rounds", "no_pull", "show_stderr", "verbose", "config", "skip_save", "details"}
@@ -66,7 +67,7 @@ def _run(name: str, act: Act | None, read: Callable[[Path], Campaign], conf: Any
     Raises TensorcopyError for a command or an option without a meaning, by comparing with asv's own defaults.
     """
     if act is None:
-        allowed = ", ".join([*USED, "preview", "machine"])
+        allowed = ", ".join([*USED, "machine"])
         raise TensorcopyError(
             f"asv {name} has no meaning for launches", got=f"asv {name}", allowed=allowed, next=NEXT.get(name, "asv show")
         )

@@ -1,4 +1,4 @@
-"""`asv publish` and `asv gh-pages`: the pages of the campaign, in place of asv's own, which load scripts from other hosts."""
+"""`asv publish`, `preview` and `gh-pages`: the pages of the campaign, in place of asv's own, which load scripts from other hosts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from asv.commands.preview import Preview
 from asv.commands.publish import Publish
 from asv.console import log
 from asv.plugins.github import GithubPages
@@ -26,6 +27,7 @@ from tensorcopy.measure import git
 Writer = Callable[[Campaign, Path, Path], tuple[Sequence[TensorcopyError], Sequence[TensorcopyError]]]
 
 OF_A_SITE = ("index.html", "tensorcopy.css")  # files that every site has
+LAST_PORT = 65535
 
 
 def publish(write: Writer, repo: TorchReleases, conf: Any, options: Namespace) -> int:
@@ -105,4 +107,14 @@ def gh_pages(write: Writer, repo: TorchReleases, conf: Any, options: Namespace) 
         raise TensorcopyError(
             "git cannot update gh-pages", got=got, allowed="a branch that git can commit to and push", next=following
         ) from error
+    return 0
+
+
+def preview(repo: TorchReleases, conf: Any, options: Namespace) -> int:
+    """Let asv serve the site until it is interrupted. Raises TensorcopyError for a port that does not exist."""
+    if not 0 <= options.port <= LAST_PORT:
+        got, allowed = f"--port {options.port}", f"0 to {LAST_PORT}"
+        raise TensorcopyError("no such port", got=got, allowed=allowed, next="leave --port out, which takes a free one")
+    conf.html_dir = options.html_dir or conf.html_dir
+    Preview.run(conf, port=options.port, browser=options.browser)
     return 0

@@ -29,6 +29,7 @@ def setup() -> None:
             "show": reading.show,
             "publish": partial(publishing.publish, build.publish),
             "gh-pages": partial(publishing.gh_pages, build.publish),
+            "preview": publishing.preview,
         },
     )
 

@@ -52,6 +52,7 @@ REFUSED = {  # with parts of the only line
         ["asv setup has no meaning", "allowed: run, continuous, compare, find, show, publish, gh-pages, preview, machine"],
     ),
     "update": (["update"], ["asv update has no meaning", "next: asv show: launches are never changed"]),
+    "preview on no port": (["preview", "--port", "99999"], ["no such port: got --port 99999; allowed: 0 to 65535"]),
     "find one release": (["find", TAG, COPY], ["nothing to search", f"got {TAG};", f"next: asv find v2.8.0..{TAG} {COPY}"]),
     "find backwards": (["find", f"{TAG}..{BEFORE}", COPY], [f"got {TAG}..{BEFORE};", "B later than A"]),
     "find commits": (["find", "HEAD~1..HEAD", COPY], ["a git revision is in no range"]),

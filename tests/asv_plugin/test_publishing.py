@@ -173,3 +173,13 @@ def test_gh_pages_has_a_commit_for_each_site(site, no_other_repository, monkeypa
 def test_gh_pages_needs_a_repository(site, no_other_repository):
     with pytest.raises(TensorcopyError, match="gh-pages is a branch: got no git repository"):
         publishing.gh_pages(lambda *_: pytest.fail("it ran"), repo(), SimpleNamespace(html_dir="site"), Namespace())
+
+
+def test_preview_lets_asv_serve_a_site(site, monkeypatch):
+    """That of asv.conf.json, or another one."""
+    served = []
+    monkeypatch.setattr(publishing.Preview, "run", lambda conf, port, browser: served.append((conf.html_dir, port, browser)))
+    for folder, port in ((None, 0), ("pages", publishing.LAST_PORT)):
+        options = Namespace(html_dir=folder, port=port, browser=bool(folder))
+        assert publishing.preview(repo(), SimpleNamespace(html_dir="site"), options) == 0
+    assert served == [("site", 0, False), ("pages", 65535, True)]
