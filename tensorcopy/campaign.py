@@ -13,6 +13,7 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
+from packaging.requirements import Requirement
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
@@ -128,6 +129,9 @@ def read(folder: Path, shipped: Campaign | None = None) -> Campaign:
         if "operation" in document:
             raise _refused("[[operation]], which is an asv suite now", f"{TABLES}; tensorcopy init in an empty folder writes a suite")
         tables = msgspec.convert(document, _Tables)
+        for package in tables.project.requires if tables.project else ():
+            if not re.search("^[.]|[/:]", package):  # no folder, and no address, which uv reads otherwise
+                Requirement(package)
         if tables.project or tables.suites:
             made = _of_tables(tables, folder)
         elif shipped:

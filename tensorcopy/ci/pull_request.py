@@ -64,8 +64,8 @@ def compared(asked: Request, campaign: Campaign, paths: Paths, report_progress: 
     except TensorcopyError as error:
         return ComparedPair(asked.sides, None, (*error.earlier, error), ())
     before, after = (side.revision.name if side.revision else str(side) for side in asked.sides)
-    comparison = run.compared(request, outcome, campaign, margin)
-    return ComparedPair(asked.sides, comparison and replace(comparison, labels=(before, after)), outcome.problems, outcome.notes)
+    comparison = replace(run.compared(request, outcome, campaign, margin), labels=(before, after))
+    return ComparedPair(asked.sides, comparison, outcome.problems, outcome.notes)
 
 
 def text(found: list[ComparedPair], device: str) -> str:

@@ -28,7 +28,7 @@ from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.paired import Change, Reason
+from tensorcopy.judge.paired import FEWEST, Change, Reason
 from tensorcopy.measure import git, launch, plan, settings, sides
 from tensorcopy.measure.launch import Benchmark
 from tensorcopy.measure.plan import Request, Task
@@ -118,24 +118,24 @@ class _Run:
         return [task for task in found if task.kind in kinds]
 
     def begin(self) -> None:
-        """Open what tells the suites: both sides of a comparison, of releases an installed one, or else the newest.
+        """Open a side that tells the suites, an installed one or else the newest, before any other is installed.
 
         Raises TensorcopyError where there is no such side, and DiskError.
         """
         files.require_room(self.results)
         self.share_suites()
         request = self.request
-        preferred = sorted(request.sides, key=lambda side: (side.is_installed(self.campaign, self.paths), side.release), reverse=True)
-        for wanted in [request.sides] if request.together else [[side] for side in preferred]:
-            self.open(wanted)
-            if not self.failed.keys() & {*wanted}:
+        for side in sorted(request.sides, key=lambda side: (side.is_installed(self.campaign, self.paths), side.release), reverse=True):
+            self.open([side])
+            if side in self.opened:
                 break
         else:
             raise next(iter(self.failed.values()))
         self.select()
         self.stored += [each for history in self.own() for each in history.launches]
         self.parallel = self.at_a_time()
-        more = "" if request.most == request.launches else "; then up to as many launches again of the cases that are not exact enough"
+        is_last = request.most == request.launches or request.launches < FEWEST  # of fewer, no interval says how exact they are
+        more = "" if is_last else "; then up to as many launches again of the cases that are not exact enough"
         if line := plan.outlook(self.tasks(self.request, self.suites, "times", "counts"), self.suites, self.parallel, more):
             self.say(line)
 
@@ -159,8 +159,6 @@ class _Run:
         if revision is None or revision.suites_from == revision.folder:
             return
         self.open(self.request.sides)
-        if self.failed:
-            return
         of_others = {what for side in others for what in self.opened[side].broken}
         if reasons := [f"{what}: {why}" for what, why in self.opened[before].broken.items() if what not in of_others]:
             self.notes[f"{revision.name} runs its own suites: {reasons[0]}"] = None
@@ -175,9 +173,9 @@ class _Run:
             self.notes[f"{some(edited)} differs: both commits ran the later one's suites, so that this change is not compared"] = None
 
     def open(self, wanted: Iterable[Side]) -> None:
-        """Open sides, installed unless they are; those that cannot be measured are `failed`. Raises DiskError.
+        """Open sides, installed unless they are; those that cannot be measured are `failed`, or raise it where both are needed.
 
-        Installed ones are started at the same time.
+        Installed ones are started at the same time. Raises DiskError.
         """
         closed = [each for each in dict.fromkeys(wanted) if each not in self.opened and each not in self.failed]
         there = [each for each in closed if each.is_installed(self.campaign, self.paths)]
@@ -189,6 +187,8 @@ class _Run:
             except DiskError:
                 raise
             except TensorcopyError as error:
+                if self.request.together:
+                    raise
                 self.failed[side] = error
 
         if there:
@@ -261,7 +261,7 @@ class _Run:
             self.report_progress((done + part) / total, f"{title}: {doing}")
 
         while True:
-            tasks = [task.without(self.failed) for task in tasks if not (self.request.together and self.failed)]
+            tasks = [task.without(self.failed) for task in tasks]
             left = {number: task.launches for number, task in enumerate(tasks)}
             if not any(left.values()):
                 return 0
@@ -325,6 +325,8 @@ class _Run:
         try:
             taken, notes = launch.take(programs, machine_name(), task.cases, kind=task.kind, core=core, report_progress=report, **fields)
         except SideFailed as error:
+            if self.request.together:
+                raise
             self.failed |= {side: error for side, program in zip(task.sides, programs) if program is error.program}
             return None
         conditions = histories.conditions_of(taken, requires=self.campaign.requires)
@@ -443,12 +445,16 @@ def functions(opened: Opened, profiler: str, pattern: str = "") -> dict[str, Any
     return {"version": function_profiles.VERSION, **of_release, "started": began, **document}
 
 
-def compared(request: Request, outcome: RunOutcome, campaign: Campaign, margin: float | None = None) -> Comparison | None:
-    """Return how the two sides of a request compare in the cases that it selects; None where one has no result; margin : see `Question`."""
+def compared(request: Request, outcome: RunOutcome, campaign: Campaign, margin: float | None = None) -> Comparison:
+    """Return how the two sides of a request compare in the cases that it selects; margin : see `Question`.
+
+    Raises TensorcopyError where one has no launch.
+    """
     by_place = {result.place: result for result in outcome.results}
-    before, after = (by_place.get(side.place) for side in request.sides)
-    if not (before and after):
-        return None
+    if lacking := [side for side in request.sides if side.place not in by_place]:
+        got, allowed = f"no launch of {lacking[0]}", "one of both"
+        raise TensorcopyError("nothing was compared", got=got, allowed=allowed, next="repeat with more time")
+    before, after = (by_place[side.place] for side in request.sides)
     comparison = comparisons.between(Question(before, after, campaign.rules, margin))
     asked = {suite.cases[index] for suite in outcome.suites.values() for index in suite.selected.values()}
     return replace(comparison, changes={case: change for case, change in comparison.changes.items() if case in asked})
@@ -491,15 +497,16 @@ def own_histories(loaded: reader.Results, name: str, processors: Collection[str]
     return [each for each in loaded.histories if (each.name == name if name else each.conditions.processor in processors)]
 
 
-def confirm_installing(request: Request, campaign: Campaign, paths: Paths, say: Callable[[str], object]) -> None:
-    """Say how many environments a request installs and how large they are; ask at a terminal where they are more than `UNASKED`.
+def confirm_installing(request: Request, campaign: Campaign, paths: Paths, say: Callable[[str], object]) -> int:
+    """Return how many environments a request installs, and say how large they are; ask at a terminal where they are more than `UNASKED`.
 
-    Raises TensorcopyError where the disk does not hold so many, and where the user declines.
+    Raises TensorcopyError where there is no suite, where the disk does not hold so many, and where the user declines.
     """
+    sides.suites_of(campaign)
     every = [*request.sides, *filter(None, [request.reference])]
     missing = [*{each.path(campaign, paths): each for each in every if not each.is_installed(campaign, paths)}.values()]
     if not missing:
-        return
+        return 0
     folder = next(each for each in (paths.environments, *paths.environments.parents) if each.exists())
     free = shutil.disk_usage(folder).free / 1e9
     needed = sum(environments.gigabytes(folder, each.release, each.python) for each in missing)
@@ -517,3 +524,4 @@ def confirm_installing(request: Request, campaign: Campaign, paths: Paths, say: 
             answer = ""
         if answer.lower() not in ("y", "yes"):
             raise TensorcopyError("nothing was installed", got=repr(answer), allowed="y", next=fewer)
+    return count

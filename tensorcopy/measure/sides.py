@@ -101,10 +101,7 @@ def opened(side: Side, own: Campaign, paths: Paths, needs: str = "") -> Opened:
     """
     revision = side.revision
     campaign = of_folder(revision.folder, own) if revision else own
-    suites = (of_folder(revision.suites_from, own) if revision else own).suites
-    if suites is None:
-        got, allowed = f"{FILE} without a suite", '[suites] with path = "benchmarks"'
-        raise TensorcopyError("this project has nothing to measure", got=got, allowed=allowed, next=interpreters.GUIDE)
+    suites = suites_of(of_folder(revision.suites_from, own) if revision else own)
     folders = interpreters.folders(paths.environments, with_runner=bool(side.interpreter))
     if revision and own.is_shipped:
         folders, suites = [revision.folder, *folders], revision.suites_from / "benchmarks"  # its own tensorcopy first
@@ -130,6 +127,14 @@ def opened(side: Side, own: Campaign, paths: Paths, needs: str = "") -> Opened:
             _probed(process, side, "tensorcopy.worker.devices", needs)  # raises the reason
         program = replace(program, torch=Path(report["torch_folder"]), provenance=provenance)
         return Opened(program, report, process.suites, process.broken)
+
+
+def suites_of(campaign: Campaign) -> Path:
+    """Return the folder of a campaign's suites. Raises TensorcopyError where it has none."""
+    if campaign.suites is None:
+        got, allowed = f"{FILE} without a suite", '[suites] with path = "benchmarks"'
+        raise TensorcopyError("this project has nothing to measure", got=got, allowed=allowed, next=interpreters.GUIDE)
+    return campaign.suites
 
 
 def _probed(process: Process, side: Side, module: str, *arguments: str) -> Mapping[str, Any]:

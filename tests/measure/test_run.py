@@ -359,6 +359,26 @@ def test_a_comparison_has_a_launch_of_times_though_its_time_is_over(machine):
     assert (len(machine.counted), len(machine.taken)) == (1, 1)
 
 
+def test_time_that_went_into_installing_is_told(machine, monkeypatch, capsys):
+    """The next run has it for launches."""
+    opened, told = machine.opened, "a part of the time went into installing; the same command has all of it now"
+
+    def slowly(*arguments: Any) -> Opened:
+        machine.now += 400
+        return opened(*arguments)
+
+    for is_told in (True, False):
+        monkeypatch.setattr(sides, "opened", slowly)
+        assert main(["compare", "2.14.1", "2.15.0", "--now"]) == 3
+        assert (told in capsys.readouterr().err) is is_told
+
+
+def test_a_comparison_whose_time_is_over_before_both_have_a_count_is_refused(machine, capsys):
+    machine.suites = {RATE.name: RATE}
+    assert main(["compare", "2.14.1", "2.15.0", "--now", "--for", "1m"]) == 2
+    assert "nothing was compared: got no launch of torch 2.1" in capsys.readouterr().err
+
+
 def test_what_is_compared_takes_turns_on_any_python(machine):
     """Also where no Python has both, as of a release that a pull request adds."""
     chosen, _ = sides.choose(["1.12.1", "2.15.0"], shipped(), ["3.11", "3.9"])
@@ -395,6 +415,22 @@ def test_no_launch_is_taken_of_one_side_of_two(machine, capsys):
     machine.cannot_start = "2.15.0@3.11"
     assert main(["compare", "2.14.1", "2.15.0", "--now"]) == 2
     assert machine.taken == []
+
+
+def test_cases_that_do_not_exist_are_refused_before_a_second_release_is_installed(machine, capsys):
+    """Where one is installed, before any."""
+    for command in (["measure", "2.13.0..2.15.0", "--bench", "zzz"], ["compare", "2.14.1", "2.15.0", "--now", "--case", "zzz"]):
+        assert main(command) == 2
+        assert "nothing to measure: got no case that matches 'zzz'" in capsys.readouterr().err
+        assert [path.name for path in Path(".asv/env").iterdir()] == ["2.15.0-py3.11-cuda"]
+
+
+def test_a_project_without_a_suite_is_refused_before_an_environment_is_announced(machine, capsys):
+    Path("tensorcopy.toml").write_text('[project]\nname = "lab"\n')
+    assert measure("2.15.0") == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "this project has nothing to measure: got tensorcopy.toml without a suite; allowed: [suites] with path" in shown.err
 
 
 def test_what_cannot_be_compared_now_is_one_line(machine, capsys):
@@ -447,7 +483,7 @@ def test_of_another_s_suite_the_least_time_is_said(machine, four_cores, capsys):
     assert measure("2.14.1..2.15.0", "--launches", "2", "--bench", "theirs") == 0
     printed = capsys.readouterr().out
     assert "2 launches of 3 sides, 2 at a time, and counts of 2 releases: at least 13 min for 1000 cases, more where setup" in printed
-    assert "or a call is slow; then" in printed
+    assert "or a call is slow\n" in printed  # of two launches, no interval says which cases get more
 
 
 # what goes wrong

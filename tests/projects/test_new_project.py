@@ -390,6 +390,8 @@ def test_a_suite_with_mem_benchmarks_gets_pympler(folder):
         (f"[project]\ntitle = '{'a' * 81}'", "length <= 80"),
         ("[project]\nrequires = ['--index=x']", "`$.project.requires[0]`"),
         ('[project]\nrequires = [".\\u0000"]', "`$.project.requires[0]`"),
+        ('[project]\nrequires = ["numpy=="]', "numpy=="),
+        ('[project]\nrequires = ["einops 0.8"]', "einops 0.8"),
         ("[suites]\npath = 'nowhere'", "which is no folder"),
         ("[suites]\npath = '.'\nthreads = -1", "`$.suites.threads`"),
         ("[project]\n[sute]", "sute"),
@@ -403,6 +405,20 @@ def test_an_invalid_declaration_is_refused(folder, text, expected):
     with pytest.raises(TensorcopyError) as raised:
         of_folder(folder)
     assert expected in raised.value.got
+
+
+def test_what_uv_installs_may_be_required(folder):
+    """Also an address and a folder, which are no requirement by themselves."""
+    requires = [
+        "einops==0.8",
+        "numpy",
+        "lab[plot]>=1,<2; python_version >= '3.10'",
+        "git+https://example.org/lab",
+        "a @ https://a/a.whl",
+        "..",
+    ]
+    (folder / "tensorcopy.toml").write_text(f'[project]\nname = "lab"\nrequires = {json.dumps(requires)}\n')
+    assert [*of_folder(folder).requires] == requires
 
 
 @pytest.fixture(scope="module")
