@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import settings
+from tensorcopy.worker.processes import ReportProgress
 
 Act = Callable[[TorchReleases, Any, Namespace], int]  # of the releases, asv's configuration, and the options of a command
 
@@ -50,7 +52,6 @@ INSTEAD = {
     "skip_existing_failed": "--skip-existing-commits",
 }
 NEEDED = {"compare": ["a", "b"], "continuous": ["a"], "find": ["a", "b"]}  # words that a command asks for
-DOTS = 60  # of a launch, on a terminal
 
 
 def own(read: Callable[[Path], Campaign], acts: Mapping[str, Act]) -> None:
@@ -83,7 +84,7 @@ def _run(name: str, act: Act | None, read: Callable[[Path], Campaign], conf: Any
             next=INSTEAD.get(next(iter(others)), "leave it out"),
         )
     factor = getattr(options, "factor", 2.0)
-    if not 1 < factor < float("inf"):
+    if not 1 < factor < inf:
         got, following = f"--factor {factor:g}", "leave --factor out: 1.1"
         raise TensorcopyError("no change is of this factor", got=got, allowed="more than 1, and finite", next=following)
     return act(TorchReleases(read(Path.cwd())), conf, options)
@@ -96,9 +97,16 @@ def fields(options: Namespace, folder: Path | None) -> dict[str, Any]:
         machine = settings.checked("the name in ~/.asv-machine.json", settings.machine_name, name)
     except (UserError, KeyError):
         machine = ""
-    given = settings.from_environment()
-    of_environment = {"device": given.device, "needs": given.needs, "budget": given.budget}
-    return {"selection": selection(options), "history": history(options), "machine": machine, "folder": folder, **of_environment}
+    device = settings.variable("TENSORCOPY_DEVICE", settings.device_name, "")
+    return {
+        "selection": selection(options),
+        "history": history(options),
+        "machine": machine,
+        "folder": folder,
+        "device": device,
+        "needs": settings.variable("TENSORCOPY_NEEDS", settings.device_name, device),
+        "budget": settings.variable("TENSORCOPY_FOR", settings.duration, inf),
+    }
 
 
 def selection(options: Namespace) -> str:
@@ -131,17 +139,14 @@ def kept(options: Namespace, folder: Path | None) -> Iterator[Path | None]:
         yield folder
 
 
-class Log:
-    """Log each new stage of a run, and a dot for each step of it."""
+def logged() -> ReportProgress:
+    """Return a function that logs each new stage of a run."""
+    stages = set[str]()
 
-    def __init__(self) -> None:
-        self._stage, self._dots = "", 0
-
-    def __call__(self, done: float, doing: str) -> None:
+    def report_progress(done: float, doing: str) -> None:
         stage = doing.partition(": ")[0]
-        if stage != self._stage:
-            self._stage, self._dots = stage, 0
+        if stage not in stages:
+            stages.add(stage)
             log.info(stage)
-        elif int(done * DOTS) > self._dots:
-            self._dots = int(done * DOTS)
-            log.dot()
+
+    return report_progress

@@ -25,9 +25,9 @@ from tensorcopy.releases.release_table import Release
 
 def run(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     """Measure the releases that a range means and print their values; return 2 where something has failed."""
-    paths, launches = configuration.paths(vars(conf)), settings.from_environment().launches
+    paths, launches = configuration.paths(vars(conf)), settings.variable("TENSORCOPY_LAUNCHES", settings.launch_count, 0)
     pythons, interpreters = _environments(options, paths)
-    chosen = _chosen(repo, options, paths, pythons, interpreters)
+    chosen = _chosen(repo, options, paths, pythons, interpreters, adds=not launches)
     if not chosen:
         log.info("every release that can be measured here has a result")
         return 0
@@ -70,10 +70,8 @@ def continuous(repo: TorchReleases, conf: Any, options: Namespace) -> int:
         own = replace(paths, pythons=tuple(pythons))
         both = sides.of_commits({names[0]: before, names[1]: after}, repo.campaign, own, next(iter(interpreters), ""))
     elif isinstance(before, Release) and isinstance(after, Release):
-        both = _releases([before, after], pythons, interpreters, repo)
-        if len({side.python for side in both}) > 1 or len(both) < len(names):
-            got, following = " and ".join(map(str, both)), f"tensorcopy compare {' '.join(names)}, by way of other releases"
-            raise TensorcopyError("no Python has both releases", got=got, allowed="one that both have wheels for", next=following)
+        found = _releases([before, after], pythons, interpreters, repo) if interpreters else sides.pair(before, after, pythons)
+        both = [next(side for side in found if side.release == release) for release in (before, after)]
     margin, most = options.factor - 1, commands.rounds(options, settings.ENOUGH)
     with commands.kept(options, measuring.revisions_folder(paths) if of_commits else None) as folder:
         request, skipped = measuring.requested(
@@ -96,7 +94,7 @@ def _measured(request: Request, repo: TorchReleases, paths: Paths) -> RunOutcome
     """Measure, and log what is done and what went wrong. Raises TensorcopyError."""
     measuring.confirm_installing(request, repo.campaign, paths, lambda line: (log.info(line), log.flush()))
     try:
-        outcome = measuring.run(request, repo.campaign, paths, say=log.info, report_progress=commands.Log())
+        outcome = measuring.run(request, repo.campaign, paths, say=log.info, report_progress=commands.logged())
     finally:
         log.flush()
     for problem in outcome.problems:
@@ -118,8 +116,10 @@ def _environments(options: Namespace, paths: Paths) -> tuple[list[str], list[str
     return named["release"] or list(paths.pythons), named["interpreter"]
 
 
-def _chosen(repo: TorchReleases, options: Namespace, paths: Paths, pythons: Sequence[str], interpreters: Sequence[str]) -> list[Side]:
-    """Return the releases that asv's range means; none where all are measured. Raises TensorcopyError."""
+def _chosen(
+    repo: TorchReleases, options: Namespace, paths: Paths, pythons: Sequence[str], interpreters: Sequence[str], *, adds: bool
+) -> list[Side]:
+    """Return the releases that asv's range means; none where all are measured, and launches are added. Raises TensorcopyError."""
     named = options.range
     if named is None and interpreters:
         return sides.in_interpreters(interpreters, repo.campaign)
@@ -128,7 +128,7 @@ def _chosen(repo: TorchReleases, options: Namespace, paths: Paths, pythons: Sequ
     if not found:
         allowed, got = "a range of releases", f"no release in {named}"
         raise TensorcopyError("nothing to measure", got=got, allowed=allowed, next="asv run NEW")
-    if named == sides.NEW and measured.issuperset(each.sha for each in found) and not settings.from_environment().launches:
+    if named == sides.NEW and measured.issuperset(each.sha for each in found) and adds:
         return []
     skips = options.skip_existing or options.skip_existing_commits
     releases = [each for each in found if not (skips and each.sha in measured)]
@@ -136,17 +136,12 @@ def _chosen(repo: TorchReleases, options: Namespace, paths: Paths, pythons: Sequ
 
 
 def _releases(releases: Sequence[Release], pythons: Sequence[str], interpreters: Sequence[str], repo: TorchReleases) -> list[Side]:
-    """Return releases in the interpreters that have them, or on the first Python that has most of them. Raises TensorcopyError for none."""
+    """Return releases in the interpreters that have them, or on the first Python that has most of them. Raises TensorcopyError."""
+    versions = [release.version for release in releases]
     if interpreters:
-        able = [each for each in sides.in_interpreters(interpreters, repo.campaign) if each.release in releases]
-        lacking = ", ".join(each.tag for each in releases if each not in {side.release for side in able})
-        if not able:
-            allowed, following = "a release that one of them has", "leave -E out, which installs the release"
-            raise TensorcopyError("no interpreter has this torch", got=lacking, allowed=allowed, next=following)
-        lines = [f"{lacking}: no interpreter has it"] if lacking else []
-    else:
-        of_all = [python for python in pythons if all(release.runs_on(python) for release in releases)]
-        able, lines = sides.choose([release.version for release in releases], repo.campaign, of_all or pythons)
+        return sides.in_interpreters(interpreters, repo.campaign, versions)
+    of_all = [python for python in pythons if all(release.runs_on(python) for release in releases)]
+    able, lines = sides.choose(versions, repo.campaign, of_all or pythons)
     for line in lines:
         log.warning(line)
     return able

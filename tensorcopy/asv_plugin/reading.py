@@ -55,7 +55,7 @@ def compare(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     paths, names = configuration.paths(vars(conf)), (options.revision1, options.revision2)
     before, after = map(repo.find, names)
     require_one_kind(before, after, names)
-    device, margin = settings.from_environment().device, options.factor - 1
+    device, margin = settings.variable("TENSORCOPY_DEVICE", settings.device_name, ""), options.factor - 1
     if isinstance(before, Release) and isinstance(after, Release):
         loaded, versions = _loaded(paths.results, repo), (before.version, after.version)
         command = f"asv compare {' '.join(names)}"

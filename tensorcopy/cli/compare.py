@@ -163,16 +163,11 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
     from tensorcopy.results import launches
 
     own, paths, names = campaign(), configuration.paths(), [options.before, options.after]
-    releases = [own.releases.find(name.partition("@")[0]) for name in names]
-    shared = [python for python in paths.pythons if all(release.runs_on(python) for release in releases)]
-    chosen = [sides.choose([name], own, shared or paths.pythons)[0][0] for name in names]
-    if chosen[0] == chosen[1]:
+    before, after = (own.releases.find(name) for name in names)
+    if before == after:
         raise TensorcopyError("nothing to compare", got=" and ".join(names), allowed="two releases", next="name another")
-    if len({side.python for side in chosen}) > 1:
-        got, following = " and ".join(map(str, chosen)), f"tensorcopy compare {' '.join(names)}, by way of other releases"
-        raise TensorcopyError("no Python has both releases", got=got, allowed="one that both have wheels for", next=following)
     request = Request(
-        tuple(chosen),
+        tuple(sides.pair(before, after, paths.pythons)),
         case=options.case,
         device=options.device or "cpu",
         needs=options.device,

@@ -1,4 +1,4 @@
-"""The values of options that several commands have, and the environment variables of `asv run`, which has no such options."""
+"""The values of options that several commands have, and of the environment variables of `asv run`, which has no such options."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import argparse
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import inf
 from typing import TypeVar
 
 from tensorcopy.errors import TensorcopyError
@@ -19,30 +17,10 @@ ENOUGH = 16  # launches where people wait for the answer: four decide what is cl
 LONGEST_NAME, LONGEST_FOLDER = 64, 200  # characters and bytes of a machine's name: file systems allow 255, and it may get a suffix
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What environment variables say of a run of asv."""
-
-    launches: int = 0  # TENSORCOPY_LAUNCHES: that each release has in the end; 0 for as many more as asv is asked for
-    device: str = ""  # TENSORCOPY_DEVICE: of the cases; "" for all
-    needs: str = ""  # TENSORCOPY_NEEDS: that every torch must be able to use, which is that of the cases unless it is named
-    budget: float = inf  # TENSORCOPY_FOR: seconds after which no launch begins
-
-
-def from_environment() -> Settings:
-    """Return the settings that environment variables give. Raises TensorcopyError for an invalid one."""
-
-    def value(name: str, check: Callable[[str], Value], otherwise: Value) -> Value:
-        text = os.environ.get(name)
-        return checked(name, check, text) if text else otherwise
-
-    device = value("TENSORCOPY_DEVICE", device_name, "")
-    return Settings(
-        launches=value("TENSORCOPY_LAUNCHES", launch_count, 0),
-        device=device,
-        needs=value("TENSORCOPY_NEEDS", device_name, device),
-        budget=value("TENSORCOPY_FOR", duration, inf),
-    )
+def variable(name: str, check: Callable[[str], Value], otherwise: Value) -> Value:
+    """Return what an environment variable says that is an option of `asv run`, or else `otherwise`. Raises TensorcopyError."""
+    text = os.environ.get(name)
+    return checked(name, check, text) if text else otherwise
 
 
 def checked(option: str, check: Callable[[str], Value], text: str) -> Value:

@@ -176,6 +176,16 @@ def choose(
     return [*sides], [f"{each.what}: {each.got}" for each in skipped]
 
 
+def pair(before: Release, after: Release, pythons: Sequence[str]) -> list[Side]:
+    """Return two releases on the first of these Pythons that has both. Raises TensorcopyError where they have none in common."""
+    shared = [python for python in pythons if before.runs_on(python) and after.runs_on(python)]
+    both = [of_release(release, shared or pythons) for release in (before, after)]
+    if not shared:
+        got, following = " and ".join(map(str, both)), f"tensorcopy compare {before.version} {after.version}, by way of other releases"
+        raise TensorcopyError("no Python has both releases", got=got, allowed="one that both have wheels for", next=following)
+    return both
+
+
 def of_release(release: Release, pythons: Sequence[str]) -> Side:
     """Return the side of a release on the first of these Pythons that is here and has its wheel. Raises TensorcopyError."""
     if reason := environments.why_not(release, pythons):
@@ -253,7 +263,7 @@ def in_interpreters(pythons: Sequence[str], campaign: Campaign, named: Sequence[
     names = {each: {each.release.version, each.release.tag} for each in sides.values()}
     if others := {*named}.difference({NEW}, *names.values()):
         got, allowed = ", ".join(sorted(others)), ", ".join(each.release.version for each in names)
-        following = "leave out --interpreter to install the release"
+        following = "leave the interpreter out, which installs the release"
         raise TensorcopyError("no interpreter has this torch", got=got, allowed=allowed, next=following)
     return [each for each in names if not named or NEW in named or names[each].intersection(named)]
 

@@ -13,6 +13,7 @@ import re
 import secrets
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -119,24 +120,17 @@ def run_probe(
 
 @contextmanager
 def started_process(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
-    """Yield a process that writes text to `stdout`, a pipe.
+    """Yield a process that writes text to `stdout`, a pipe; where this one is interrupted, it is killed with all that it has started.
 
-    It is killed with its descendants where this process is interrupted, which a signal to this one alone does not do; options : of Popen.
+    options : of Popen
     """
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace", **options) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace", start_new_session=True, **options) as process:
         try:
             yield process
         except BaseException:
-            descendants: list[Any] = []
-            with suppress(ImportError):  # of the dashboard's extra; without it, only probes are started, which start nothing
-                import psutil
-
-                with suppress(psutil.Error):
-                    descendants = psutil.Process(process.pid).children(recursive=True)
+            with suppress(AttributeError, OSError):  # Windows has no groups of processes, and this one may have ended
+                os.killpg(process.pid, signal.SIGKILL)
             process.kill()
-            for descendant in descendants:
-                with suppress(Exception):  # it has ended, or is another's now
-                    descendant.kill()
             raise
 
 

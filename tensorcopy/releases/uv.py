@@ -5,7 +5,6 @@ Indexes, proxies, caches and `UV_TORCH_BACKEND` are uv's own settings.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import subprocess
@@ -66,13 +65,6 @@ def has_cached(requirement: str, python: Path, folder: Path) -> bool:
 def interpreter(environment: Path) -> Path:
     """Return the Python of a virtual environment."""
     return environment / "bin/python"
-
-
-def site_packages(environment: Path) -> Path:
-    """Return the site-packages folder of a virtual environment. Raises FileNotFoundError where it has none."""
-    for folder in (environment / "lib").glob("python*/site-packages"):
-        return folder
-    raise FileNotFoundError(errno.ENOENT, "no site-packages", str(environment))
 
 
 def index_entry(version: str, python: str) -> dict[str, Any]:

@@ -17,8 +17,6 @@ WHEEL = re.compile(r"-cp(3)(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
 CONSTANT = re.compile(r"^(\w+)(?: *:[^=\n]+)? *= *['\"]([^'\"\n]*)['\"]", re.MULTILINE)  # in torch/version.py: cuda: Optional[str] = '12.8'
 ARCHITECTURES = re.compile(rb"(?:(?:sm|compute)_\d+[af]? ?){2,}")  # in torch's library: "sm_80 sm_90 compute_90"
 PATCHED = 3  # minor releases that may still get a patch, including the newest
-SETUPTOOLS = ("setuptools==69.5.1",)  # the last version with pkg_resources, which these wheels import
-REQUIRES = {"1.10.2": SETUPTOOLS, "2.1.2": SETUPTOOLS}
 
 
 def release(version: str) -> Release:
@@ -46,7 +44,7 @@ def release(version: str) -> Release:
             uv.make_environment(path, interpreter, ["--no-deps", f"torch=={version}"])
         except uv.UvFailed as error:
             raise _unavailable(version, str(error)) from error
-        torch = uv.site_packages(path) / "torch"
+        (torch,) = path.glob("lib/python*/site-packages/torch")
         constants = dict(CONSTANT.findall((torch / "version.py").read_text(encoding="utf-8")))  # not run: it may be for another Python
         library = torch / "lib" / "libtorch_python.so"
         # torch.cuda.get_arch_list() splits the same text, and answers only where there is a GPU; a wheel without CUDA has none
@@ -58,7 +56,6 @@ def release(version: str) -> Release:
         pythons=("{}.{}".format(*pythons[0]), "{}.{}".format(*pythons[-1])),
         numpy=NUMPY,
         notes=f"https://github.com/pytorch/pytorch/releases/tag/v{version}",
-        requires=REQUIRES.get(version, ()),
         cuda=constants.get("cuda", ""),
         kernels=tuple(match[0].decode().split()) if match else (),
     )
