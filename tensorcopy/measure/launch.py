@@ -191,24 +191,21 @@ def take(
     cases: Collection[str],
     *,
     kind: Literal["times", "counts"] = "times",
-    core: int | None = None,
     report_progress: ReportProgress = ignore_progress,
     **fields: Any,
 ) -> tuple[Launch, list[str]]:
     """Let all sides time these cases in turns, or one side count each once; return the launch, and a note of each process left running.
 
-    With one side, its methods take turns: so they can be compared with each other, where no other side can.
+    All are pinned to one core that this process may use, at random, on a system that can. With one side, its methods take turns: so they
+    can be compared with each other, where no other side can.
 
     machine : the name of this one
-    core : to which all sides are pinned; by default one that this process may use, at random, on a system that can
     fields : what the launch has besides: the number of the reference, or what the methods of a side that counts were observed to do
 
     Raises SideFailed for a side that cannot start, TensorcopyError where none of these cases was timed, and DiskError.
     """
     began, steady, is_timed = datetime.now(timezone.utc), monotonic(), kind == "times"
-    if is_timed and core is None:
-        core = chance.choice(usable_cores())
-    with started(programs, core if is_timed else None) as processes:
+    with started(programs, chance.choice(usable_cores()) if is_timed else None) as processes:
         suites, numbers = merged([(process.program, process.suites) for process in processes])
         suites = selected(suites, cases, timed=is_timed)
         of_suites = _timed(processes, suites, numbers, report_progress) if is_timed else _counted(processes[0], suites, report_progress)

@@ -216,7 +216,7 @@ def name_of(sides: Sequence[Side], reference: Sequence[Side]) -> str:
     return f"torch {own[0].release.version} to {own[-1].release.version} on Python {own[0].python}{beside}"
 
 
-def outlook(tasks: Sequence[Task], suites: Suites, parallel: int, more: str) -> str:
+def outlook(tasks: Sequence[Task], suites: Suites, more: str) -> str:
     """Return what tasks will take: launches, counts and minutes; "" where none is missing.
 
     Of another's suites it is the least, since their setup and calls may take minutes. more : what may follow launches of times
@@ -226,20 +226,17 @@ def outlook(tasks: Sequence[Task], suites: Suites, parallel: int, more: str) -> 
     if of_times := lacking["times"]:
         sizes = sorted({len(task.sides) for task in of_times})
         of = counted(sizes[0], "side") if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} sides"
-        at_a_time = f", {parallel} at a time" if parallel > 1 else ""
-        parts.append(f"{counted(sum(task.launches for task in of_times), 'launch')} of {of}{at_a_time}")
+        parts.append(f"{counted(sum(task.launches for task in of_times), 'launch')} of {of}")
     if lacking["counts"]:
         parts.append(f"counts of {counted(len(lacking['counts']), 'release')}")
     for task in (*lacking["times"], *lacking["counts"]):
-        at_once = parallel if task.kind == "times" else 1
-        seconds += START_SECONDS * task.launches * len(task.sides) / at_once
+        seconds += START_SECONDS * task.launches * len(task.sides)
         for suite in (each for each in suites.values() if each.timed == (task.kind == "times")):
             for text, _, nbytes in suite.sizes():
                 of_case = (
                     COUNT_SECONDS if not suite.timed else CASE_SECONDS + BYTE_SECONDS * nbytes if suite.spec.shipped else OWN_FORK_SECONDS
                 )
-                number = max(task.left.get((side.place, text), 0) for side in task.sides)
-                seconds += of_case * number * len(task.sides) / at_once
+                seconds += of_case * max(task.left.get((side.place, text), 0) for side in task.sides) * len(task.sides)
     minutes = f"{max(1, round(seconds / 60))} min"
     of_others = sum(len(suite.selected) for suite in suites.values() if not suite.spec.shipped)
     slow = f"at least {minutes} for {counted(of_others, 'case')}, more where setup or a call is slow"

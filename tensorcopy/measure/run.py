@@ -12,13 +12,11 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from threading import Event
 from time import monotonic
 from typing import Any
 
@@ -32,7 +30,7 @@ from tensorcopy.judge.paired import FEWEST, Change, Reason
 from tensorcopy.measure import git, launch, plan, settings, sides
 from tensorcopy.measure.launch import Benchmark
 from tensorcopy.measure.plan import Request, Task
-from tensorcopy.measure.process import SideFailed, shuffled, usable_cores
+from tensorcopy.measure.process import SideFailed, shuffled
 from tensorcopy.measure.sides import Opened, Side
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters
@@ -54,7 +52,6 @@ EXACT = 0.5  # of a margin: half of an interval that decides a comparison
 FIRST = 8
 UNDECIDED = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)  # what more launches can decide
 UNASKED = 2  # environments that are installed without a question: two releases to compare
-SIDE_GIGABYTES = 0.5  # of memory, of the process of a side with its fork
 NAMED = 3  # cases that a line shows
 
 ALONE = "measured alone, and compared with no other release: measure takes turns with a reference, several --interpreter with each other"
@@ -89,7 +86,6 @@ class _Run:
     left: int = 0  # launches of times that the time did not suffice for
     problems: list[TensorcopyError] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
-    parallel: int = 1  # launches of times at a time
 
     @property
     def results(self) -> Path:
@@ -133,21 +129,10 @@ class _Run:
             raise next(iter(self.failed.values()))
         self.select()
         self.stored += [each for history in self.own() for each in history.launches]
-        self.parallel = self.at_a_time()
         is_last = request.most == request.launches or request.launches < FEWEST  # of fewer, no interval says how exact they are
         more = "" if is_last else "; then up to as many launches again of the cases that are not exact enough"
-        if line := plan.outlook(self.tasks(self.request, self.suites, "times", "counts"), self.suites, self.parallel, more):
+        if line := plan.outlook(self.tasks(self.request, self.suites, "times", "counts"), self.suites, more):
             self.say(line)
-
-    def at_a_time(self) -> int:
-        """Return how many launches are taken at a time: one for two cores, as far as memory suffices; one on a device."""
-        if any(each.program.provenance["accelerators"] for each in self.opened.values()):
-            return 1
-        from psutil import virtual_memory
-
-        number = len({*self.request.sides, self.request.reference})
-        fitting = int(virtual_memory().available / (SIDE_GIGABYTES * 1e9 * number))
-        return max(1, min(len(usable_cores()) // 2, fitting))
 
     def share_suites(self) -> None:
         """Let the earlier of two commits run its own suites where it cannot import those of the later one.
@@ -269,61 +254,34 @@ class _Run:
             is_first = self.request.together and tasks[0].kind == "times" and "times" not in [each.kind for each in self.launches]
             if self.is_over and not is_first:
                 return sum(left.values())
-            chosen: list[int] = []
-            while len(chosen) < (self.parallel if tasks[0].kind == "times" else 1) and max(left.values()) > 0:
-                chosen.append(max(shuffled(left), key=left.__getitem__))
-                left[chosen[-1]] -= 1
-            title = f"{tasks[chosen[0]].name}, launch {done + 1} of {max(total, done + 1)}"
-            for number, taken in zip(chosen, self.take_together([tasks[number] for number in chosen], report)):
-                if taken is None:  # a side has failed; its error is noted
-                    continue
-                done += 1
-                before, tasks[number] = tasks[number], tasks[number].after(taken, self.suites)
-                if before.left and before == tasks[number]:  # it would never end
-                    what, got = f"a launch brought {before.name} no nearer to what it lacks", f"nothing of {some(sorted(before.cases))}"
-                    allowed, following = "the same cases in each launch", "give parameters fixed texts, such as names that setup looks up"
-                    self.problems.append(TensorcopyError(what, got=got, allowed=allowed, next=following))
-                    tasks[number] = replace(before, left={})
-                if len(self.launches) == 1 and (line := plan.failures([taken], self.suites)):
-                    self.say(line)
+            number = max(shuffled(left), key=left.__getitem__)
+            task = tasks[number]
+            title = f"{task.name}, launch {done + 1} of {max(total, done + 1)}"
+            if not (taken := self.take_one(task, report)):  # a side has failed; its error is noted
+                continue
+            done += 1
+            tasks[number] = task.after(taken, self.suites)
+            if tasks[number] == task:  # it would never end
+                what, got = f"a launch brought {task.name} no nearer to what it lacks", f"nothing of {some(sorted(task.cases))}"
+                allowed, following = "the same cases in each launch", "give parameters fixed texts, such as names that setup looks up"
+                self.problems.append(TensorcopyError(what, got=got, allowed=allowed, next=following))
+                tasks[number] = replace(task, left={})
+            if len(self.launches) == 1 and (line := plan.failures([taken], self.suites)):
+                self.say(line)
 
-    def take_together(self, tasks: Sequence[Task], report: ReportProgress) -> list[Launch | None]:
-        """Take a launch of each task, all at the same time, each on another core, and return them; None where a side does not start.
+    def take_one(self, task: Task, report: ReportProgress) -> Launch | None:
+        """Take a launch and write it into its history; None where a side does not start.
 
-        They begin together, so that the state of the page cache is drawn anew before. An interrupt ends all of them at their next case.
+        Raises TensorcopyError for a named history of other conditions, and DiskError.
         """
-        interrupted, cores = Event(), usable_cores()
-
-        def report_first(share: float, doing: str, *, is_first: bool) -> None:
-            if interrupted.is_set():
-                raise KeyboardInterrupt
-            if is_first:
-                report(share, doing)
-
         files.require_room(self.results)
-        if len(tasks) == 1:
-            return [self.take_one(task, None, report) for task in tasks]
-        with ThreadPoolExecutor(len(tasks)) as pool:
-            reports = [partial(report_first, is_first=number == 0) for number in range(len(tasks))]
-            waiting = [pool.submit(self.take_one, *each) for each in zip(tasks, shuffled(cores), reports)]
-            try:
-                ended, _ = wait(waiting, return_when=FIRST_EXCEPTION)
-                for error in filter(None, (each.exception() for each in ended)):
-                    raise error
-                return [each.result() for each in waiting]
-            except BaseException:
-                interrupted.set()
-                raise
-
-    def take_one(self, task: Task, core: int | None, report: ReportProgress) -> Launch | None:
-        """Take a launch and write it into its history. Raises TensorcopyError for a named one of other conditions."""
         programs, fields = [self.opened[side].program for side in task.sides], dict[str, Any]()
         if task.kind == "counts":
             fields = {name: self.opened[task.sides[0]].report.get(name, {}) for name in ("methods", "article")}
         elif self.request.reference in task.sides and len(programs) > 1:
             fields = {"reference": task.sides.index(self.request.reference)}
         try:
-            taken, notes = launch.take(programs, machine_name(), task.cases, kind=task.kind, core=core, report_progress=report, **fields)
+            taken, notes = launch.take(programs, machine_name(), task.cases, kind=task.kind, report_progress=report, **fields)
         except SideFailed as error:
             if self.request.together:
                 raise

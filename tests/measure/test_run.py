@@ -15,7 +15,6 @@ from datetime import datetime, timedelta, timezone
 from math import exp
 from pathlib import Path
 from random import Random
-from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
@@ -74,7 +73,6 @@ class Machine:
         self.now, self.suites = 1000.0, {**SUITES}
         self.taken: list[tuple[list[str], list[str]]] = []  # by launch the releases and Pythons of its sides, and its cases
         self.counted: list[str] = []  # the release of each launch of counts
-        self.cores: list[int | None] = []  # to which launches are pinned
         self.fails: dict[str, TensorcopyError] = {}  # by release, when its environment is opened
         self.broken: dict[str, str] = {}
         self.cannot_start = ""
@@ -83,7 +81,7 @@ class Machine:
         self.accelerators: dict[str, str] = {}
         self.unsupported: dict[str, str] = {}
         self.cpu = cpu_model()
-        self.before_a_launch: Callable[..., object] = lambda *arguments: None  # of its core, and the function that reports its progress
+        self.before_a_launch: Callable[..., object] = lambda *arguments: None  # of the function that reports its progress
         self.chance = Random(0)
         # of a call of a release in a launch
         self.seconds: Callable[[str, int], float] = lambda version, number: 1e-6 * (1 + self.chance.gauss(0, 1e-4))
@@ -110,17 +108,15 @@ class Machine:
         """Let the suite by size differ in these fields from now on."""
         self.suites[BY_SIZE] = replace(self.suites[BY_SIZE], **fields)
 
-    def take(self, programs: Sequence[Program], name: str, cases: Collection[str], *, kind: str, core: Any, **fields: Any) -> Any:
+    def take(self, programs: Sequence[Program], name: str, cases: Collection[str], *, kind: str, **fields: Any) -> Any:
         report_progress, number = fields.pop("report_progress"), len(self.taken)
         names = [f"{each.provenance['torch'].partition('+')[0]}@{each.place[1][2:].partition('-')[0]}" for each in programs]
         if kind == "counts":
-            assert core is None  # alone, wherever there is room
             self.counted.append(names[0].partition("@")[0])
         else:
-            self.before_a_launch(core, report_progress)
+            self.before_a_launch(report_progress)
             if self.cannot_start in names:
                 raise SideFailed(programs[names.index(self.cannot_start)], "no libtorch")
-            self.cores.append(core)
         self.now += 60
         selected = launch.selected(self.suites, cases, timed=kind == "times")
         by_suite = {(each.name, index): text for each in selected.values() for text, index in each.selected.items()}
@@ -162,13 +158,6 @@ def machine(every_python, tmp_path, monkeypatch) -> Machine:
     monkeypatch.setattr(hardware, "missing_valgrind", lambda: "no valgrind here")
     monkeypatch.setattr(environments, "gigabytes", lambda *arguments: 0)  # whatever this machine's disk has
     return made
-
-
-@pytest.fixture
-def four_cores(monkeypatch):
-    """Four cores that this process may use, of which two launches are taken at a time."""
-    monkeypatch.setattr(run, "usable_cores", lambda: [3, 5, 7, 9])
-    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=64e9))
 
 
 def measure(*arguments: str) -> int:
@@ -271,7 +260,7 @@ def test_a_launch_of_one_release_on_two_pythons_is_beside_no_other(machine):
     machine.suites[BETWEEN] = replace(SUITES[BY_SIZE], name=BETWEEN)
     (older,), said = sides.choose(["2.8.0@3.9"], shipped(), ())[0], list[str]()
     request = Request((older,), sides.of_release(shipped().releases.find("2.8.0"), ["3.11"]), launches=1, most=1)
-    machine.before_a_launch = lambda core, report_progress: report_progress(0.0, "")
+    machine.before_a_launch = lambda report_progress: report_progress(0.0, "")
     run.run(request, shipped(), configuration.paths(), report_progress=lambda share, doing: said.append(doing.partition(", launch")[0]))
     of_times = {name for name in said if name.startswith("torch")}
     assert of_times == {"torch 2.8.0 on Python 3.9", "torch 2.8.0 on Python 3.9, sizes of the newest alone"}
@@ -470,11 +459,11 @@ def test_a_tracked_value_is_counted_in_up_to_three_launches(machine):
         assert machine.counted == ["2.15.0"] * counted
 
 
-def test_of_another_s_suite_the_least_time_is_said(machine, four_cores, capsys):
+def test_of_another_s_suite_the_least_time_is_said(machine, capsys):
     """Its setup and its calls may take minutes, which nothing tells before.
 
-    Each side takes 3 s to start, and a case .1 s, or .3 s to count: two launches at a time of 500 cases and three sides
-    take 159 s, and two of counts of each release, one after another, 612 s.
+    Each side takes 3 s to start, and a case .1 s, or .3 s to count: two launches of 500 cases and three sides take 318 s, and two of
+    counts of each release 612 s.
     """
     for name, kind in (("theirs.time_a", "time"), ("theirs.track_rate", "track")):
         machine.suites[name] = Benchmark(
@@ -482,7 +471,7 @@ def test_of_another_s_suite_the_least_time_is_said(machine, four_cores, capsys):
         )
     assert measure("2.14.1..2.15.0", "--launches", "2", "--bench", "theirs") == 0
     printed = capsys.readouterr().out
-    assert "2 launches of 3 sides, 2 at a time, and counts of 2 releases: at least 13 min for 1000 cases, more where setup" in printed
+    assert "2 launches of 3 sides, and counts of 2 releases: at least 16 min for 1000 cases, more where setup" in printed
     assert "or a call is slow\n" in printed  # of two launches, no interval says which cases get more
 
 
@@ -579,47 +568,14 @@ def test_a_full_disk_is_found_before_anything_is_installed(machine, monkeypatch,
     assert expected in capsys.readouterr().err
 
 
-def test_launches_run_at_the_same_time_on_cores_of_their_own(machine, four_cores, capsys):
-    """Of different Pythons, where there are two; one for two cores, and one on a device."""
-    together = Barrier(2, timeout=20)
-    machine.before_a_launch = lambda *_: together.wait()
-    assert measure("2.7.1", "2.7.1@3.9", "--launches", "2", "--bench", "clone") == 0
-    assert "4 launches of 2 sides, 2 at a time, and counts of 2 releases: about 1 min" in capsys.readouterr().out
-    assert all(len({*machine.cores[first : first + 2]}) == 2 for first in (0, 2))
-    assert {*machine.cores} <= {3, 5, 7, 9}
-    assert Counter(map(tuple, machine.sides)) == {("2.7.1@3.11", "2.8.0@3.11"): 2, ("2.7.1@3.9", "2.8.0@3.11"): 2}
-    machine.accelerators, machine.before_a_launch = {"cuda": "NVIDIA H200"}, lambda *_: None
-    assert measure("2.7.1", "--launches", "2", "--history", "gpu", "--bench", "clone") == 0
-    assert "2 launches of 2 sides, and counts of 1 release" in capsys.readouterr().out
-
-
-def test_what_no_launch_can_give_is_not_tried_for_ever_and_is_named_once(machine, four_cores, capsys):
+def test_what_no_launch_can_give_is_not_tried_for_ever_and_is_named_once(machine, capsys):
     """A case that vanishes from its launches, as of a parameter that is drawn at random."""
     machine.lacking = [IN_DOUBT]
     assert measure("2.15.0", "--launches", "2") == 2
-    assert len(machine.taken) == 4
+    assert len(machine.taken) == 3
     in_vain = "a launch brought torch 2.15.0 on Python 3.11 beside torch 2.8.0 no nearer to what it lacks"
     expected = f"{in_vain}: got nothing of {IN_DOUBT}; allowed: the same cases in each launch; next: give parameters fixed texts"
     assert capsys.readouterr().err.count(expected) == 1
-
-
-def test_an_interrupt_ends_launches_that_run_at_the_same_time(machine, four_cores):
-    """Each at its next case; what has ended is kept."""
-    began, ended = list[int](), list[int]()
-
-    def begin(core, report_progress):
-        began.append(core)
-        if len(began) == 2:
-            raise DiskError("disk full", got="0 B", allowed="some", next="free some")
-        try:
-            while True:
-                report_progress(0.0, BY_SIZE)
-        finally:
-            ended.append(core)
-
-    machine.before_a_launch = begin
-    assert measure("2.15.0", "--launches", "2", "--bench", "clone") == 2
-    assert ended == began[:1]
 
 
 # a person's own machine
