@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,11 +26,13 @@ def run(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     """Measure the releases that a range means and print their values; return 2 where something has failed."""
     paths, launches = configuration.paths(vars(conf)), settings.variable("TENSORCOPY_LAUNCHES", settings.launch_count, 0)
     pythons, interpreters = _environments(options, paths)
-    chosen = _chosen(repo, options, paths, pythons, interpreters, adds=not launches)
-    if not chosen:
+    measured = measuring.measured_here(commands.history(options), repo.campaign, paths)
+    is_all = options.range is None and bool(interpreters)
+    named = [] if is_all else _named(repo, options, measured, adds=not launches)
+    if not (named or is_all):
         log.info("every release that can be measured here has a result")
         return 0
-    reference = sides.newest(chosen) if interpreters else sides.reference(chosen, repo.campaign.releases, paths.pythons)
+    chosen, reference, lines = sides.asked(named, interpreters, repo.campaign, pythons, measured)
     with commands.kept(options, None) as folder:
         request, skipped = measuring.requested(
             chosen,
@@ -42,7 +43,7 @@ def run(repo: TorchReleases, conf: Any, options: Namespace) -> int:
             again=not launches,
             functions=not options.quick and (repo.campaign.is_shipped or not options.bench),
         )
-        for line in skipped:
+        for line in (*lines, *skipped):
             log.warning(line)
         outcome = _measured(request, repo, paths)
         failed = [line for result in outcome.results for line in result.failed(outcome.suites)]
@@ -70,7 +71,8 @@ def continuous(repo: TorchReleases, conf: Any, options: Namespace) -> int:
         own = replace(paths, pythons=tuple(pythons))
         both = sides.of_commits({names[0]: before, names[1]: after}, repo.campaign, own, next(iter(interpreters), ""))
     elif isinstance(before, Release) and isinstance(after, Release):
-        found = _releases([before, after], pythons, interpreters, repo) if interpreters else sides.pair(before, after, pythons)
+        of_interpreters = sides.in_interpreters(interpreters, repo.campaign, [before.version, after.version]) if interpreters else []
+        found = of_interpreters or sides.pair(before, after, pythons)
         both = [next(side for side in found if side.release == release) for release in (before, after)]
     margin, most = options.factor - 1, commands.rounds(options, settings.ENOUGH)
     with commands.kept(options, measuring.revisions_folder(paths) if of_commits else None) as folder:
@@ -116,32 +118,17 @@ def _environments(options: Namespace, paths: Paths) -> tuple[list[str], list[str
     return named["release"] or list(paths.pythons), named["interpreter"]
 
 
-def _chosen(
-    repo: TorchReleases, options: Namespace, paths: Paths, pythons: Sequence[str], interpreters: Sequence[str], *, adds: bool
-) -> list[Side]:
-    """Return the releases that asv's range means; none where all are measured, and launches are added. Raises TensorcopyError."""
-    named = options.range
-    if named is None and interpreters:
-        return sides.in_interpreters(interpreters, repo.campaign)
-    measured = {result.sha for result in measuring.measured_here(commands.history(options), repo.campaign, paths) if result.timings}
-    found = sides.new(repo.campaign.releases, measured) if named == sides.NEW else repo.range(named or repo.campaign.releases[-1].tag)
+def _named(repo: TorchReleases, options: Namespace, measured: set[str], *, adds: bool) -> list[str]:
+    """Return what asv's range means as `sides.asked` takes it; nothing where all is measured, and launches are added.
+
+    Raises TensorcopyError.
+    """
+    releases = repo.campaign.releases
+    if options.range == sides.NEW:
+        return [] if adds and measured.issuperset(each.sha for each in sides.new(releases, measured)) else [sides.NEW]
+    found = repo.range(options.range or releases[-1].tag)
     if not found:
-        allowed, got = "a range of releases", f"no release in {named}"
+        allowed, got = "a range of releases", f"no release in {options.range}"
         raise TensorcopyError("nothing to measure", got=got, allowed=allowed, next="asv run NEW")
-    if named == sides.NEW and measured.issuperset(each.sha for each in found) and adds:
-        return []
     skips = options.skip_existing or options.skip_existing_commits
-    releases = [each for each in found if not (skips and each.sha in measured)]
-    return _releases(releases, pythons, interpreters, repo) if releases else []
-
-
-def _releases(releases: Sequence[Release], pythons: Sequence[str], interpreters: Sequence[str], repo: TorchReleases) -> list[Side]:
-    """Return releases in the interpreters that have them, or on the first Python that has most of them. Raises TensorcopyError."""
-    versions = [release.version for release in releases]
-    if interpreters:
-        return sides.in_interpreters(interpreters, repo.campaign, versions)
-    of_all = [python for python in pythons if all(release.runs_on(python) for release in releases)]
-    able, lines = sides.choose(versions, repo.campaign, of_all or pythons)
-    for line in lines:
-        log.warning(line)
-    return able
+    return [each.version for each in found if not (skips and each.sha in measured)]

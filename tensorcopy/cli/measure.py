@@ -47,7 +47,7 @@ def add(commands: Any) -> None:
     taken.add_argument("--for", type=settings.duration, default=inf, dest="budget", metavar="TIME", help=budget)
     taken.add_argument("--bench", type=settings.expression, default="", metavar="REGEX", help="cases by asv's names; default: all")
     several = 'measure the torch of this Python and install nothing: "same", a program or a path; several take turns with each other'
-    taken.add_argument("--interpreter", action="append", metavar="PYTHON", help=several)
+    taken.add_argument("--interpreter", action="append", default=[], metavar="PYTHON", help=several)
     added = "only add this release, such as 2.16.0, to the table, or with NEW all that the package index has and the table lacks"
     taken.add_argument("--add-release", metavar="VERSION", help=added)
 
@@ -65,13 +65,8 @@ def _measure(options: argparse.Namespace) -> int:
     if options.add_release:
         return _add_releases(options.add_release, own)
     paths = configuration.paths()
-    if options.interpreter:
-        chosen, lines = sides.in_interpreters(options.interpreter, own, options.releases), list[str]()
-        reference = sides.newest(chosen)
-    else:
-        measured = {result.sha for result in run.measured_here(options.history or "", own, paths)}
-        chosen, lines = sides.choose(options.releases, own, paths.pythons, measured)
-        reference = sides.reference(chosen, own.releases, paths.pythons)
+    measured = run.measured_here(options.history or "", own, paths)
+    chosen, reference, lines = sides.asked(options.releases, options.interpreter, own, paths.pythons, measured)
     request, refused = run.requested(
         chosen,
         reference,
@@ -196,7 +191,7 @@ def _sides_of_dashboard(options: argparse.Namespace, own: Campaign, paths: Paths
     if not able:
         sides.of_release(own.releases[-1], pythons)  # raises why
     newest, *before = [sides.of_release(release, pythons) for release in able]
-    measured = {result.sha for result in run.measured_here(options.history or "", own, paths)}
+    measured = run.measured_here(options.history or "", own, paths)
     there = [each for each in before if each.release.sha in measured and each.is_installed(own, paths)][: OF_DASHBOARD_SIDES - 1]
     if newest.release.sha in measured and not there:
         there = before[:1]

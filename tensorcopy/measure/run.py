@@ -444,10 +444,11 @@ def requested(chosen: Sequence[Side], reference: Side | None, *, needs: str, bud
     return Request(tuple(able), reference, needs=needs, until=monotonic() + budget, **fields), lines
 
 
-def measured_here(history: str, own: Campaign, paths: Paths) -> list[Result]:
-    """Return the results of this machine: those in the history of a name, or for "" in those of this processor."""
+def measured_here(history: str, own: Campaign, paths: Paths) -> set[str]:
+    """Return the SHAs of the releases that were timed here: in the history of a name, or for "" in those of this processor."""
     loaded = reader.load_results(paths.results, own)
-    return [result for each in own_histories(loaded, history, [hardware.own_processor()]) for result in each.results]
+    histories_here = own_histories(loaded, history, [hardware.own_processor()])
+    return {result.sha for each in histories_here for result in each.results if result.timings}
 
 
 def own_histories(loaded: reader.Results, name: str, processors: Collection[str]) -> list[History]:

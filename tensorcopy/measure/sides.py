@@ -149,6 +149,20 @@ def _probed(process: Process, side: Side, module: str, *arguments: str) -> Mappi
     return answer.probe
 
 
+def asked(
+    texts: Sequence[str], interpreters: Sequence[str], campaign: Campaign, pythons: Sequence[str], measured: Collection[str]
+) -> tuple[list[Side], Side | None, list[str]]:
+    """Return the sides that texts mean in some interpreters, or as `choose` has them; their reference; and why others are skipped.
+
+    Of interpreters the reference is the newest; None for one alone. Raises TensorcopyError.
+    """
+    if interpreters:
+        chosen = in_interpreters(interpreters, campaign, texts)
+        return chosen, max(chosen, key=lambda side: side.release) if len(chosen) > 1 else None, []
+    chosen, skipped = choose(texts, campaign, pythons, measured)
+    return chosen, reference(chosen, campaign.releases, pythons), skipped
+
+
 def choose(
     texts: Sequence[str], campaign: Campaign, pythons: Sequence[str], measured: Collection[str] = ()
 ) -> tuple[list[Side], list[str]]:
@@ -266,11 +280,6 @@ def in_interpreters(pythons: Sequence[str], campaign: Campaign, named: Sequence[
         following = "leave the interpreter out, which installs the release"
         raise TensorcopyError("no interpreter has this torch", got=got, allowed=allowed, next=following)
     return [each for each in names if not named or NEW in named or names[each].intersection(named)]
-
-
-def newest(several: Sequence[Side]) -> Side | None:
-    """Return the reference of interpreters: the one with the newest release; None for one alone."""
-    return max(several, key=lambda each: each.release) if len(several) > 1 else None
 
 
 def of_commits(commits: Mapping[str, str], campaign: Campaign, paths: Paths, interpreter: str) -> list[Side]:
