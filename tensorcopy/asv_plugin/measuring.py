@@ -94,7 +94,6 @@ def continuous(repo: TorchReleases, conf: Any, options: Namespace) -> int:
 
 def _measured(request: Request, repo: TorchReleases, paths: Paths) -> RunOutcome:
     """Measure, and log what is done and what went wrong. Raises TensorcopyError."""
-    measuring.confirm_installing(request, repo.campaign, paths, lambda line: (log.info(line), log.flush()))
     try:
         outcome = measuring.run(request, repo.campaign, paths, say=log.info, report_progress=commands.logged())
     finally:

@@ -179,10 +179,10 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
         folder=paths.environments.parent / "now" / launches.new_id(),  # the launches of one answer are no part of a history
         until=monotonic() + (options.budget or BUDGET),
     )
-    installed = run.confirm_installing(request, own, paths, partial(output.console(stderr=True).print, soft_wrap=True))
-    with output.progress_bar() as report_progress:
-        outcome = run.run(request, own, paths, report_progress=report_progress)
-    if installed and monotonic() >= request.until:
+    console = output.console(stderr=True)
+    with output.progress_bar(console) as report_progress:
+        outcome = run.run(request, own, paths, say=partial(console.print, soft_wrap=True), report_progress=report_progress)
+    if outcome.installed and monotonic() >= request.until:
         output.print_line("a part of the time went into installing; the same command has all of it now, and --for gives more")
     return run.compared(request, outcome, own, options.margin).selected(device=options.device or "cpu")
 

@@ -54,7 +54,6 @@ def add(commands: Any) -> None:
     history = "the folder in results; default: that of these conditions, or a new one named after this host"
     for each in (board, taken):
         each.add_argument("--history", type=settings.machine_name, metavar="NAME", help=history)
-        each.add_argument("--yes", action="store_true", help="install more than two environments without a question")
 
 
 def _measure(options: argparse.Namespace) -> int:
@@ -77,7 +76,6 @@ def _measure(options: argparse.Namespace) -> int:
         launches=options.launches,
         functions=not options.bench or own.is_shipped,  # another campaign's are those of all its cases, whatever is selected
         history=options.history or "",
-        asks=not options.yes,
     )
     for line in (*lines, *refused):
         print(line)
@@ -91,14 +89,12 @@ def _measure(options: argparse.Namespace) -> int:
 
 
 def _run(request: Request, own: Campaign, paths: Paths, *, publishes: bool = False) -> RunOutcome:
-    """Ask before many installations, measure and perhaps publish, with a bar. Raises TensorcopyError."""
+    """Measure and perhaps publish, with a bar. Raises TensorcopyError."""
     from tensorcopy.measure import run
 
     console = output.console()
-    say = partial(console.print, soft_wrap=True)
-    run.confirm_installing(request, own, paths, say)
     with output.progress_bar(console) as report_progress:
-        outcome = run.run(request, own, paths, say=say, report_progress=report_progress)
+        outcome = run.run(request, own, paths, say=partial(console.print, soft_wrap=True), report_progress=report_progress)
         if publishes:
             report_progress(0.8, "publishing the site")
             _publish(own, paths, next((each.name for each in outcome.histories), ""))
@@ -159,7 +155,6 @@ def _dashboard(options: argparse.Namespace) -> int:
         most=launches,  # people wait for it, and each run adds some
         again=True,
         history=options.history or "",
-        asks=not options.yes,
     )
     code = print_outcome(_run(request, own, paths, publishes=True))
     code = output.print_errors(reader.load_results(paths.results, own).problems) or code

@@ -50,7 +50,6 @@ class Request:
     machine: str = ""  # that name; "" for the host's
     folder: Path | None = None  # of histories; None for that of asv.conf.json
     until: float = inf  # when no further launch begins, on the clock of time.monotonic
-    asks: bool = False  # whether a person is asked before more than two installations
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import os
 import platform
 import re
 import shutil
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -51,7 +50,7 @@ EXACT = 0.5  # of a margin: half of an interval that decides a comparison
 # of cases have a false alarm
 FIRST = 8
 UNDECIDED = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)  # what more launches can decide
-UNASKED = 2  # environments that are installed without a question: two releases to compare
+FEW = 2  # environments that are installed whatever room the disk has: what is announced is the most that they take
 NAMED = 3  # cases that a line shows
 
 ALONE = "measured alone, and compared with no other release: measure takes turns with a reference, several --interpreter with each other"
@@ -67,6 +66,7 @@ class RunOutcome:
     histories: tuple[History, ...]  # to which the launches belong
     problems: tuple[TensorcopyError, ...]  # all that went wrong
     notes: tuple[str, ...]  # what a user has to know of it
+    installed: int  # environments
 
 
 @dataclass
@@ -86,11 +86,17 @@ class _Run:
     left: int = 0  # launches of times that the time did not suffice for
     problems: list[TensorcopyError] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
+    installed: int = 0  # environments
 
     @property
     def results(self) -> Path:
         """The folder of histories."""
         return self.request.folder or self.paths.results
+
+    @property
+    def most(self) -> int:
+        """Launches, at most, of a case that is not exact enough."""
+        return self.request.most or 2 * self.request.launches
 
     @property
     def is_over(self) -> bool:
@@ -116,9 +122,11 @@ class _Run:
     def begin(self) -> None:
         """Open a side that tells the suites, an installed one or else the newest, before any other is installed.
 
-        Raises TensorcopyError where there is no such side, and DiskError.
+        Raises TensorcopyError where there is no such side, no suite, or no room for the environments, and DiskError.
         """
         files.require_room(self.results)
+        sides.suites_of(self.campaign)
+        self.announce_installing()
         self.share_suites()
         request = self.request
         for side in sorted(request.sides, key=lambda side: (side.is_installed(self.campaign, self.paths), side.release), reverse=True):
@@ -129,10 +137,32 @@ class _Run:
             raise next(iter(self.failed.values()))
         self.select()
         self.stored += [each for history in self.own() for each in history.launches]
-        is_last = request.most == request.launches or request.launches < FEWEST  # of fewer, no interval says how exact they are
-        more = "" if is_last else "; then up to as many launches again of the cases that are not exact enough"
+        further = self.most - request.launches if request.launches >= FEWEST else 0  # of fewer, no interval says how exact they are
+        more = f"; then up to {further} more of the cases that are not exact enough" if further else ""
         if line := plan.outlook(self.tasks(self.request, self.suites, "times", "counts"), self.suites, more):
             self.say(line)
+
+    def announce_installing(self) -> None:
+        """Say how many environments will be installed, and how large they are.
+
+        Raises TensorcopyError where the disk has no room for more than a few.
+        """
+        every = [*self.request.sides, *filter(None, [self.request.reference])]
+        lacking = [each for each in every if not each.is_installed(self.campaign, self.paths)]
+        missing = {each.path(self.campaign, self.paths): each for each in lacking}.values()
+        self.installed = len(missing)
+        if not missing:
+            return
+        folder = next(each for each in (self.paths.environments, *self.paths.environments.parents) if each.exists())
+        free = shutil.disk_usage(folder).free / 1e9
+        needed = sum(environments.gigabytes(folder, each.release, each.python) for each in missing)
+        size = f": about {needed} GB, and" if needed else ";"
+        number = f"{counted(self.installed, 'environment')} {'is' if self.installed == 1 else 'are'} to be installed"
+        self.say(f"{number}{size} {free:.0f} GB are free")
+        if self.installed > FEW and needed > free:
+            got, allowed = f"{number}{size} {free:.0f} GB are free", "room for them together"
+            fewer = "name fewer releases, such as tensorcopy measure 2.14.., and the others when these are measured and .asv/env is removed"
+            raise TensorcopyError("the disk is too small", got=got, allowed=allowed, next=f"free some space, {fewer}")
 
     def share_suites(self) -> None:
         """Let the earlier of two commits run its own suites where it cannot import those of the later one.
@@ -211,12 +241,12 @@ class _Run:
         if request.together:  # a comparison shows both, however soon it ends
             self.take(self.tasks(request, suites, "counts"))
         self.left = self.take(self.tasks(request, suites, "times"))
-        target, most = request.launches, request.most or 2 * request.launches
-        while target < most and not self.is_over and (cases := self.wide()):
+        target = request.launches
+        while target < self.most and not self.is_over and (cases := self.wide()):
             names, further = ", ".join(case.name for case in cases[:NAMED]), len(cases) - NAMED
             what = f"{counted(len(cases), 'case')} not exact enough after {counted(target, 'launch')}"
             self.say(f"{what}: {names}{f' and {further} more' if further > 0 else ''}")
-            target = min(2 * target, most)
+            target = min(2 * target, self.most)
             of_wide = {
                 name: replace(suite, selected={text: index for text, index in suite.selected.items() if suite.cases[index] in cases})
                 for name, suite in plan.timed(suites, newest=False).items()
@@ -343,6 +373,7 @@ class _Run:
             histories=tuple(own),
             problems=tuple(dict.fromkeys([*self.failed.values(), *self.problems])),
             notes=tuple(self.notes),
+            installed=self.installed,
         )
 
 
@@ -356,7 +387,7 @@ def run(
 ) -> RunOutcome:
     """Take the launches that a request lacks, and more of the cases that are not exact enough.
 
-    say : is told in lines what will be installed and taken, and which cases fail
+    say : is told in lines what will be installed, before it is, what will be taken, and which cases fail
     report_progress : is told what the run does
 
     Raises TensorcopyError where nothing can be measured, and DiskError.
@@ -454,33 +485,3 @@ def measured_here(history: str, own: Campaign, paths: Paths) -> set[str]:
 def own_histories(loaded: reader.Results, name: str, processors: Collection[str]) -> list[History]:
     """Return the history of a name, or for "" those of some models of processors."""
     return [each for each in loaded.histories if (each.name == name if name else each.conditions.processor in processors)]
-
-
-def confirm_installing(request: Request, campaign: Campaign, paths: Paths, say: Callable[[str], object]) -> int:
-    """Return how many environments a request installs, and say how large they are; ask at a terminal where they are more than `UNASKED`.
-
-    Raises TensorcopyError where there is no suite, where the disk does not hold so many, and where the user declines.
-    """
-    sides.suites_of(campaign)
-    every = [*request.sides, *filter(None, [request.reference])]
-    missing = [*{each.path(campaign, paths): each for each in every if not each.is_installed(campaign, paths)}.values()]
-    if not missing:
-        return 0
-    folder = next(each for each in (paths.environments, *paths.environments.parents) if each.exists())
-    free = shutil.disk_usage(folder).free / 1e9
-    needed = sum(environments.gigabytes(folder, each.release, each.python) for each in missing)
-    size = f": about {needed} GB, and" if needed else ";"
-    count = len(missing)
-    sentence = f"{counted(count, 'environment')} {'is' if count == 1 else 'are'} to be installed{size} {free:.0f} GB are free"
-    say(sentence)
-    fewer = "name fewer releases, such as tensorcopy measure 2.14.., and the others when these are measured and .asv/env is removed"
-    if count > UNASKED and needed > free:
-        raise TensorcopyError("the disk is too small", got=sentence, allowed="room for them together", next=f"free some space, {fewer}")
-    if count > UNASKED and request.asks and sys.stdin.isatty() and sys.stdout.isatty():
-        try:
-            answer = input("Install them? [y/N] ").strip()
-        except EOFError:  # Ctrl-D
-            answer = ""
-        if answer.lower() not in ("y", "yes"):
-            raise TensorcopyError("nothing was installed", got=repr(answer), allowed="y", next=fewer)
-    return count

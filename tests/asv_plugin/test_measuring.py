@@ -47,7 +47,6 @@ def checkout(no_other_repository, every_python, tmp_path, monkeypatch) -> Path:
     def raise_request(request: Request, *_: Any, **__: Any) -> None:
         raise Asked(request)
 
-    monkeypatch.setattr(runs, "confirm_installing", lambda *_: None)
     monkeypatch.setattr(runs, "run", raise_request)
     for name in ("TENSORCOPY_LAUNCHES", "TENSORCOPY_FOR", "TENSORCOPY_NEEDS", "TENSORCOPY_DEVICE"):
         monkeypatch.delenv(name, raising=False)

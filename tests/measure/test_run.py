@@ -296,7 +296,7 @@ def test_inexact_cases_get_as_many_launches_again(machine, capsys):
     assert [cases for _, cases in machine.taken] == [[CLEAR, IN_DOUBT]] * 4 + [[IN_DOUBT]] * 4
     assert {tuple(names) for names in machine.sides} == {("2.14.1@3.11", "2.15.0@3.11", "2.8.0@3.11")}
     printed = capsys.readouterr().out
-    assert "4 launches of 3 sides, and counts of 2 releases: about 1 min; then up to as many launches again of the cases" in printed
+    assert "4 launches of 3 sides, and counts of 2 releases: about 1 min; then up to 4 more of the cases that are" in printed
     assert "1 case not exact enough after 4 launches: copies.BySize tensor numel=16" in printed
     assert measure("2.14.1..2.15.0", "--launches", "4") == 0
     assert len(machine.taken) == 8
@@ -418,7 +418,7 @@ def test_a_project_without_a_suite_is_refused_before_an_environment_is_announced
     Path("tensorcopy.toml").write_text('[project]\nname = "lab"\n')
     assert measure("2.15.0") == 2
     shown = capsys.readouterr()
-    assert shown.out == ""
+    assert "installed" not in shown.out
     assert "this project has nothing to measure: got tensorcopy.toml without a suite; allowed: [suites] with path" in shown.err
 
 
@@ -628,28 +628,28 @@ def test_the_dashboard_names_a_launch_that_cannot_be_read(machine, dashboard, ca
 
 
 @pytest.mark.parametrize(
-    ("arguments", "free", "answer", "code", "said"),
+    ("arguments", "free", "code", "said"),
     [
-        ("2.15.0", 1, "", 0, "2 environments are to be installed: about 14 GB, and 1 GB are free"),
-        ("2.14.1..2.15.0", 1, "", 2, "the disk is too small: got 3 environments are to be installed: about 21 GB, and 1 GB are free"),
-        ("2.14.1..2.15.0", 1000, "y", 0, "3 environments are to be installed: about 21 GB, and 1000 GB are free"),
-        ("2.14.1..2.15.0", 1000, "n", 2, "nothing was installed: got 'n'"),
-        ("2.14.1..2.15.0 --yes", 1000, "", 0, "3 environments are to be installed"),
+        ("2.15.0", 1, 0, "2 environments are to be installed: about 14 GB, and 1 GB are free"),
+        ("2.14.1..2.15.0", 1, 2, "the disk is too small: got 3 environments are to be installed: about 21 GB, and 1 GB are free"),
+        ("2.14.1..2.15.0", 1000, 0, "3 environments are to be installed: about 21 GB, and 1000 GB are free"),
     ],
-    ids=["two", "no room", "yes", "no", "without a question"],
+    ids=["two", "no room", "room"],
 )
-def test_many_environments_are_installed_only_where_there_is_room_and_the_user_agrees(
-    machine, monkeypatch, capsys, arguments, free, answer, code, said
-):
-    """Two, to compare them, without a question; --yes answers it."""
-    asked, terminal = list[str](), SimpleNamespace(isatty=lambda: True)
+def test_what_will_be_installed_is_said_before_and_many_need_room(machine, monkeypatch, capsys, arguments, free, code, said):
+    """Two, to compare them, are installed anyhow: what is announced is the most that they take."""
     monkeypatch.setattr(environments, "gigabytes", lambda *_: 7)
     monkeypatch.setattr(run.shutil, "disk_usage", lambda _: SimpleNamespace(free=free * 1e9))
-    monkeypatch.setattr(run, "sys", SimpleNamespace(stdin=terminal, stdout=terminal))
-    monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or answer)
+    opened, before = machine.opened, list[str]()
+
+    def noting(*arguments: Any) -> Opened:
+        before.append("".join(capsys.readouterr()))
+        return opened(*arguments)
+
+    monkeypatch.setattr(sides, "opened", noting)
     assert measure(*arguments.split(), "--launches", "1") == code
-    assert said in "".join(capsys.readouterr())
-    assert len(asked) == bool(answer)
+    assert said in (before[0] if code == 0 else capsys.readouterr().err)
+    assert bool(before) is (code == 0)
 
 
 # interpreters, devices and commits
