@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from math import log as ln
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import case_history, comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.paired import MARGIN, Change, Reason
+from tensorcopy.judge.paired import MARGIN, Reason
 from tensorcopy.measure import run as measuring
 from tensorcopy.measure import settings, sides
 from tensorcopy.numbers import duration, percent, quantity, ratio_text
@@ -109,7 +111,7 @@ def print_comparison(comparison: Comparison, options: Namespace) -> int:
 
 
 def find(repo: TorchReleases, conf: Any, options: Namespace) -> int:
-    """Print between which releases a case changed most that the name selects, by the launches of one history; return 0."""
+    """Print between which neighbours a case changed most that the name selects, by the launches of one history; return 0."""
     paths, bench = configuration.paths(vars(conf)), options.bench
     pattern = re.escape(bench) if "(" in bench else commands.selection(options)  # a name as asv prints it, or an expression
     first, dots, _ = options.range.partition("..")
@@ -122,29 +124,19 @@ def find(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     pair = select.pair(*ends, loaded, repo.campaign.releases, commands.history(options), command=command)
     history, left = pair.history, [each for each in pair.history.results if each.release in releases]
     names, sign, what = asv_names(history), -1 if options.invert else 1, "improvement" if options.invert else "regression"
-
-    def changes(before: Result, after: Result) -> Mapping[Case, Change]:
-        return comparisons.between(Question(before, after, repo.campaign.rules)).changes
-
-    def size(change: Change | None) -> float:
-        return max(0.0, sign * ln(change.size)) if change and change.reason is Reason.CHANGED else 0.0
-
-    selected = {case: each for case, each in changes(left[0], left[-1]).items() if each.timed and re.search(pattern, names.get(case, ""))}
-    case = max(selected, key=lambda each: size(selected[each]), default=None)
-    if case is None or not size(selected[case]):
-        got, allowed = f"none of {bench} in {options.range} of {history.name}", "two ends between which a time differs"
+    found = [
+        (sign * ln(change.size), names[case], change, before, after)
+        for before, after in pairwise(left)
+        for case, change in comparisons.between(Question(before, after, repo.campaign.rules)).changes.items()
+        if change.timed and change.reason is Reason.CHANGED and sign * ln(change.size) > 0 and re.search(pattern, names.get(case, ""))
+    ]
+    if not found:
+        got, allowed = f"none of {bench} in {options.range} of {history.name}", "releases between which a time differs"
         raise TensorcopyError(f"no {what} to search for", got=got, allowed=allowed, next="other ends, or --invert")
-    while len(left) > 2:
-        middle = len(left) // 2
-        halves = [size(changes(*both).get(case)) for both in ((left[0], left[middle]), (left[middle], left[-1]))]
-        if not any(halves):
-            break
-        left = left[: middle + 1] if halves[0] > halves[1] else left[middle:]
-    before, found, change = left[0], left[-1], changes(left[0], left[-1])[case]
+    _, name, change, before, after = max(found, key=itemgetter(0))
     interval = f" ({' to '.join(map(ratio_text, change.interval))})" if change.interval else ""
-    log.info(f"{names[case]}: {ratio_text(change.size)}{interval} from {before.version} to {found.version}, in {history.name}")
-    earlier = f", or one before it after v{before.version}" if len(left) > 2 else ""
-    log.info(f"{what.capitalize()} found: {found.sha[:8]} <v{found.version}>{earlier}")
+    log.info(f"{name}: {ratio_text(change.size)}{interval} from {before.version} to {after.version}, in {history.name}")
+    log.info(f"{what.capitalize()} found: {after.sha[:8]} <v{after.version}>")
     return 0
 
 

@@ -7,7 +7,7 @@ process in memory, which the next launch draws anew: the launch is the independe
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from functools import cached_property
@@ -113,17 +113,13 @@ def merged(of_programs: Sequence[tuple[Program, Sequence[Mapping[str, Any]]]]) -
     side has another version of a benchmark, the values cannot be compared: it has `ANOTHER` in place of its case's number.
     """
     suites: dict[str, Benchmark] = {}
-    # by what benchmarks come from: programs that are equal in it have the same, and a revision has a package of its own
-    sources = [(program.suites, program.variables.get("PYTHONPATH", ""), program.place[2]) for program, _ in of_programs]
-    of_source: dict[Hashable, dict[str, int]] = {}
-    for source, (program, described) in zip(sources, of_programs):
-        if source in of_source:
-            continue
-        indices = of_source[source] = {}
+    numbers: list[dict[str, int]] = []
+    for program, described in of_programs:
+        indices: dict[str, int] = {}
         for suite in (_kept(each, program.specs) for each in described):
             name, known = suite.name, suites.get(suite.name)
             if known and known.version != suite.version:
-                for text, earlier in product(known.names, of_source.values()):
+                for text, earlier in product(known.names, numbers):
                     if text in earlier:
                         earlier[text] = ANOTHER
                 known = None
@@ -131,8 +127,9 @@ def merged(of_programs: Sequence[tuple[Program, Sequence[Mapping[str, Any]]]]) -
             suites[name] = suite
             if known and known.param_names == suite.param_names:
                 params = [[*dict.fromkeys([*new, *old])] for new, old in zip(suite.params, known.params)]
-                suites[name] = replace(suite, params=params)
-    return suites, [of_source[source] for source in sources]
+                suites[name] = known if known.params == params else replace(suite, params=params)
+        numbers.append(indices)
+    return suites, numbers
 
 
 def _kept(described: Mapping[str, Any], specs: SuiteTable) -> Benchmark:
