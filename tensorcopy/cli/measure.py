@@ -182,10 +182,10 @@ def _sides_of_dashboard(options: argparse.Namespace, own: Campaign, paths: Paths
     from tensorcopy.releases import environments
 
     pythons = environments.known_pythons(paths.pythons)
-    able = [release for release in reversed(own.releases) if not environments.why_not(release, pythons)]
+    able, refused = sides.installable(reversed(own.releases), pythons)
     if not able:
-        sides.of_release(own.releases[-1], pythons)  # raises why
-    newest, *before = [sides.of_release(release, pythons) for release in able]
+        raise refused[0]
+    newest, *before = able
     measured = run.measured_here(options.history or "", own, paths)
     there = [each for each in before if each.release.sha in measured and each.is_installed(own, paths)][: OF_DASHBOARD_SIDES - 1]
     if newest.release.sha in measured and not there:

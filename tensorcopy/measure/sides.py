@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -178,13 +178,10 @@ def choose(
         range_text, at, python = text.partition("@")
         releases = new(campaign.releases, measured) if range_text == NEW else campaign.releases.select(range_text)
         if at and not re.fullmatch(r"3\.\d+", python):
-            following = f"{range_text}@{python_for(releases[-1], pythons)}"
-            raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9", next=following)
-        for release in releases:
-            try:
-                sides[of_release(release, [python] if python else pythons)] = None
-            except TensorcopyError as error:
-                skipped.append(error)
+            raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9", next=f"{range_text}@{releases[-1].pythons[1]}")
+        able, refused = installable(releases, [python] if python else pythons)
+        sides |= dict.fromkeys(able)
+        skipped += refused
     if not sides:
         raise skipped[0]
     return [*sides], [f"{each.what}: {each.got}" for each in skipped]
@@ -202,14 +199,25 @@ def pair(before: Release, after: Release, pythons: Sequence[str]) -> list[Side]:
 
 def of_release(release: Release, pythons: Sequence[str]) -> Side:
     """Return the side of a release on the first of these Pythons that is here and has its wheel. Raises TensorcopyError."""
-    if reason := environments.why_not(release, pythons):
-        needed, what = python_for(release, pythons), f"torch {release.version} is skipped"
-        following = f"name {release.version}@{python_for(release, environments.known_pythons())}"
-        if needed in pythons:
-            following = f"uv python install {needed}"
-        raise TensorcopyError(what, got=reason, allowed="Python {} to {}".format(*release.pythons), next=following)
-    usable = next(python for python in pythons if release.runs_on(python) and uv.find_python(python))
-    return Side(release, usable, environments.expected_build())
+    supported = [*filter(release.runs_on, pythons)]
+    if python := next(filter(uv.find_python, supported), ""):
+        return Side(release, python, environments.expected_build())
+    got, allowed = f"no wheel for Python {' or '.join(pythons)}", "Python {} to {}".format(*release.pythons)
+    following = f"name {release.version}@{next(filter(release.runs_on, environments.known_pythons()), release.pythons[1])}"
+    if supported:
+        got, following = f"no Python {' or '.join(supported)} on this machine", f"uv python install {supported[0]}"
+    raise TensorcopyError(f"torch {release.version} is skipped", got=got, allowed=allowed, next=following)
+
+
+def installable(releases: Iterable[Release], pythons: Sequence[str]) -> tuple[list[Side], list[TensorcopyError]]:
+    """Return the sides of the releases that can be installed here, see `of_release`, and why the others cannot."""
+    able, refused = list[Side](), list[TensorcopyError]()
+    for release in releases:
+        try:
+            able.append(of_release(release, pythons))
+        except TensorcopyError as error:
+            refused.append(error)
+    return able, refused
 
 
 def new(releases: ReleaseIndex, measured: Collection[str]) -> list[Release]:
@@ -219,16 +227,11 @@ def new(releases: ReleaseIndex, measured: Collection[str]) -> list[Release]:
     return rows[max(0, newest + 1 - NEIGHBOURS) :]
 
 
-def python_for(release: Release, pythons: Sequence[str]) -> str:
-    """Return the first of some Pythons that a release has a wheel for, or else the newest that it has one for."""
-    return next(filter(release.runs_on, pythons), release.pythons[1])
-
-
 def reference(chosen: Sequence[Side], releases: ReleaseIndex, pythons: Sequence[str]) -> Side | None:
     """Return the side of the reference release, on the Python of the newest chosen one, or else the newest; None without one."""
     newest_first = sorted(pythons, key=minor, reverse=True)
-    release, able = releases.find(REFERENCE), [max(chosen, key=lambda each: each.release).python, *newest_first]
-    return None if environments.why_not(release, able) else of_release(release, able)
+    able, _ = installable([releases.find(REFERENCE)], [max(chosen, key=lambda each: each.release).python, *newest_first])
+    return able[0] if able else None
 
 
 def runnable(sides: Sequence[Side], gpus: Sequence[Gpu]) -> tuple[list[Side], list[str]]:
@@ -300,13 +303,12 @@ def of_commits(commits: Mapping[str, str], campaign: Campaign, paths: Paths, int
         side = in_interpreters([interpreter], campaign)[0]
     else:
         before, after = (table_of(commit, campaign, paths) for commit in commits.values())
-        common = [release for release in before if release in after]
-        usable = [release for release in common if not environments.why_not(release, paths.pythons)]
+        usable, refused = installable([release for release in before if release in after], paths.pythons)
         if not usable:
             what, allowed = f"{' and '.join(commits)} have no torch in common here", "a release in both tables, and a Python with its wheel"
-            got = f"{len(common)} releases in both tables, none of which this machine can install"
+            got = f"{len(refused)} releases in both tables, none of which this machine can install"
             raise TensorcopyError(what, got=got, allowed=allowed, next="tensorcopy history lists the releases")
-        side = of_release(usable[-1], paths.pythons)
+        side = usable[-1]
     revisions = [Revision(commits[name], name, folder, folders[-1]) for name, folder in zip(commits, folders)]
     return [replace(side, revision=revision) for revision in revisions]
 

@@ -68,17 +68,6 @@ def expected_build() -> str:
     return "cuda" if platform.system() == "Linux" and platform.machine() == "x86_64" else "cpu"
 
 
-def why_not(release: Release, pythons: Sequence[str]) -> str:
-    """Return why `release` cannot be installed with any of `pythons` here; "" where it can."""
-    supported = [python for python in pythons if release.runs_on(python)]
-    wheels = f"wheels for Python {release.pythons[0]} to {release.pythons[1]}"
-    if not supported:
-        return f"{wheels}, not for {' or '.join(pythons)}"
-    if not any(uv.find_python(python) for python in supported):
-        return f"{wheels}; none of {', '.join(supported)} is on this machine (uv python install {supported[0]})"
-    return ""
-
-
 def why_not_on(release: Release, gpu: Gpu) -> str:
     """Return why a GPU cannot run the wheel of `release`; "" where it can, or where that is unknown."""
     if not release.cuda:
@@ -144,9 +133,7 @@ def _digest(package: Path, campaign: Campaign) -> str:
 def _install(path: Path, release: Release, python: str, requirements: list[str], *, is_own: bool) -> None:
     """Let uv make an environment; is_own : whether a campaign has requirements. Raises TensorcopyError."""
     interpreter = uv.find_python(python)
-    if interpreter is None:
-        what, allowed = f"no Python {python} for torch {release.version}", "Python {} to {}".format(*release.pythons)
-        raise TensorcopyError(what, got="none that uv can find on this machine", allowed=allowed, next=f"uv python install {python}")
+    assert interpreter is not None  # `sides.of_release` has found it
     try:
         uv.make_environment(path, interpreter, requirements)
     except uv.UvFailed as error:
@@ -167,16 +154,12 @@ def verify(provenance: Mapping[str, Any], release: Release, python: str, build: 
     """Raise TensorcopyError where what an environment reports differs from the table; folder : of the environment."""
     numpy = numpy_for(release, python) if campaign.pins_numpy else ""
     expected = {"torch": release.version, "torch_sha": release.sha, "build": build, "numpy": numpy, "asv_runner": runner()}
+    row = f"correct the row of {release.version} in {TABLE.name}, or install from another index"
+    remedies = {"torch": row, "torch_sha": row, "build": f"set {BACKEND} to the intended build, such as cpu or cu126"}
     for name, value in expected.items():
-        if not value:
-            continue  # of what the campaign requires
         installed = provenance[name].split("+")[0] if name == "torch" else provenance[name]
-        if installed != value:
-            following = f"remove {folder} and repeat"
-            if name == "build":
-                following = f"set {BACKEND} to the intended build, such as cpu or cu126"
-            elif name in ("torch", "torch_sha"):
-                following = f"correct the row of {release.version} in {TABLE.name}, or install from another index"
+        if value and installed != value:  # "" for what the campaign requires
+            following = remedies.get(name, f"remove {folder} and repeat")
             what = f"the environment of torch {release.version} is refused: its {name} differs from the table of releases"
             raise TensorcopyError(what, got=f"{installed} in {provenance['torch']}", allowed=value, next=following)
 

@@ -80,7 +80,10 @@ REFUSED = {  # with parts of the only line
     "a virtual environment": (["run", "-E", "virtualenv", RELEASE], ["got -E virtualenv; allowed: release:N.N or interpreter:PYTHON"]),
     "--python": (["run", "--python", "3.12", RELEASE], ["got -E 3.12; allowed: release:N.N or interpreter:PYTHON"]),
     "an interpreter without a Python": (["run", "-E", "interpreter", RELEASE], ["got -E interpreter;", "or -E interpreter:same"]),
-    "a release that its Python lacks": (["run", "-E", "release:3.11", "v1.9.0^!"], ["torch 1.9.0", "not for 3.11"]),
+    "a release that its Python lacks": (
+        ["run", "-E", "release:3.11", "v1.9.0^!"],
+        ["torch 1.9.0 is skipped: got no wheel for Python 3.11"],
+    ),
     "an unknown release": (["compare", "v9", TAG], ["unknown torch release or git revision: got 'v9'", "next: tensorcopy history"]),
     "publish a range": (["publish", RELEASE], [f"asv publish has no such option for launches: got --range {RELEASE};"]),
     "publish over the results": (["publish", "-o", "."], ["replaces the folder of the site", ", a folder that has"]),

@@ -62,10 +62,12 @@ def test_the_expected_build_follows_uv_s_setting(monkeypatch, backend, build):
 
 def test_why_a_release_cannot_be_installed():
     """No wheel for these Pythons, or none of the Pythons on this machine."""
-    assert environments.why_not(NEW, ["3.13"]) == "wheels for Python 3.9 to 3.12, not for 3.13"
+    with pytest.raises(TensorcopyError, match=r"torch 2\.0\.0 is skipped: got no wheel for Python 3\.13; .* 3\.9 to 3\.12; next: name 2"):
+        sides.of_release(NEW, ["3.13"])
     here, old = environments.this_python(), replace(NEW, pythons=("3.1", "3.2"))
-    assert environments.why_not(old, ["3.2", here]).endswith("none of 3.2 is on this machine (uv python install 3.2)")
-    assert environments.why_not(replace(NEW, pythons=(here, here)), ["3.2", here]) == ""
+    with pytest.raises(TensorcopyError, match=r"got no Python 3\.2 on this machine; .*; next: uv python install 3\.2"):
+        sides.of_release(old, ["3.2", here])
+    assert sides.of_release(replace(NEW, pythons=(here, here)), ["3.2", here]).python == here
 
 
 def test_a_package_that_cannot_be_built_is_named_with_the_reason(monkeypatch):
