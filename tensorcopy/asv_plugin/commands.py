@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from asv.commands import Command, make_argparser
@@ -105,7 +106,7 @@ def fields(options: Namespace, folder: Path | None) -> dict[str, Any]:
         "folder": folder,
         "device": device,
         "needs": settings.variable("TENSORCOPY_NEEDS", settings.device_name, device),
-        "budget": settings.variable("TENSORCOPY_FOR", settings.duration, inf),
+        "until": monotonic() + settings.variable("TENSORCOPY_FOR", settings.duration, inf),
     }
 
 

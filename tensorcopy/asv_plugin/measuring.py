@@ -33,9 +33,11 @@ def run(repo: TorchReleases, conf: Any, options: Namespace) -> int:
         log.info("every release that can be measured here has a result")
         return 0
     chosen, reference, lines = sides.asked(named, interpreters, repo.campaign, pythons, measured)
+    for line in lines:
+        log.warning(line)
     with commands.kept(options, None) as folder:
-        request, skipped = measuring.requested(
-            chosen,
+        request = Request(
+            tuple(chosen),
             reference,
             **commands.fields(options, folder),
             launches=launches or commands.rounds(options, paired.FEWEST),
@@ -43,8 +45,6 @@ def run(repo: TorchReleases, conf: Any, options: Namespace) -> int:
             again=not launches,
             functions=not options.quick and (repo.campaign.is_shipped or not options.bench),
         )
-        for line in (*lines, *skipped):
-            log.warning(line)
         outcome = _measured(request, repo, paths)
         failed = [line for result in outcome.results for line in result.failed(outcome.suites)]
         shown = [replace(each, results=tuple(own for own in outcome.results if own in each.results)) for each in outcome.histories]
@@ -76,9 +76,8 @@ def continuous(repo: TorchReleases, conf: Any, options: Namespace) -> int:
         both = [next(side for side in found if side.release == release) for release in (before, after)]
     margin, most = options.factor - 1, commands.rounds(options, settings.ENOUGH)
     with commands.kept(options, measuring.revisions_folder(paths) if of_commits else None) as folder:
-        request, skipped = measuring.requested(
-            both,
-            None,
+        request = Request(
+            tuple(both),
             **commands.fields(options, folder),
             launches=min(measuring.FIRST, most),
             most=most,
@@ -86,8 +85,6 @@ def continuous(repo: TorchReleases, conf: Any, options: Namespace) -> int:
             again=not of_commits,
             together=True,
         )
-        if skipped:
-            raise TensorcopyError("no comparison on this GPU", got=skipped[0], allowed="two that it can run", next="name another")
         comparison = measuring.compared(request, _measured(request, repo, paths), repo.campaign, margin)
     return reading.print_comparison(replace(comparison, labels=names) if of_commits else comparison, options)
 

@@ -8,6 +8,7 @@ import re
 from functools import partial
 from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy.cli import output
@@ -59,6 +60,7 @@ def add(commands: Any) -> None:
 def _measure(options: argparse.Namespace) -> int:
     from tensorcopy import configuration
     from tensorcopy.measure import run, sides
+    from tensorcopy.measure.plan import Request
 
     own = campaign()
     if options.add_release:
@@ -66,25 +68,25 @@ def _measure(options: argparse.Namespace) -> int:
     paths = configuration.paths()
     measured = run.measured_here(options.history or "", own, paths)
     chosen, reference, lines = sides.asked(options.releases, options.interpreter, own, paths.pythons, measured)
-    request, refused = run.requested(
-        chosen,
+    for line in lines:
+        print(line)
+    request = Request(
+        tuple(chosen),
         reference,
         needs=options.device,
-        budget=options.budget,
+        until=monotonic() + options.budget,
         device=options.device,
         selection=options.bench,
         launches=options.launches,
         functions=not options.bench or own.is_shipped,  # another campaign's are those of all its cases, whatever is selected
         history=options.history or "",
     )
-    for line in (*lines, *refused):
-        print(line)
     outcome = _run(request, own, paths)
     code = print_outcome(outcome)
     there, folders = extent(outcome.counts.values()), ", ".join(os.path.relpath(history.folder) for history in outcome.histories)
     is_timed = any(suite.timed for suite in outcome.suites.values())
     number = f"with {there} {'launch' if there == '1' else 'launches each'}" if is_timed else "counted"
-    print(f"{counted(len(request.sides), 'release')} {number}, in {folders}")
+    print(f"{counted(len(outcome.counts), 'release')} {number}, in {folders}")
     return code
 
 

@@ -40,6 +40,7 @@ from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import INSTRUCTIONS
 from tensorcopy.worker import hardware, nvidia
+from tensorcopy.worker.nvidia import Gpu
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 # Half of the interval of a difference of two neighbours above which a case of a history gets as many launches again, up to 2^20 elements
@@ -126,6 +127,8 @@ class _Run:
         """
         files.require_room(self.results)
         sides.suites_of(self.campaign)
+        if self.request.needs == "cuda":
+            self.leave_out(nvidia.visible_gpus())
         self.announce_installing()
         self.share_suites()
         request = self.request
@@ -141,6 +144,16 @@ class _Run:
         more = f"; then up to {further} more of the cases that are not exact enough" if further else ""
         if line := plan.outlook(self.tasks(self.request, self.suites, "times", "counts"), self.suites, more):
             self.say(line)
+
+    def leave_out(self, gpus: Sequence[Gpu]) -> None:
+        """Leave out what none of these GPUs can run. Raises TensorcopyError where they can run none, or one of two to compare."""
+        able, lines = sides.runnable(self.request.sides, gpus)
+        if lines and self.request.together:
+            raise TensorcopyError("no comparison on this GPU", got=lines[0], allowed="two that it can run", next="name another")
+        for line in lines:
+            self.say(line)
+        reference = [side for side in (self.request.reference,) if side and not sides.runnable([side, *able], gpus)[1]]
+        self.request = replace(self.request, sides=tuple(able), reference=next(iter(reference), None))
 
     def announce_installing(self) -> None:
         """Say how many environments will be installed, and how large they are.
@@ -457,22 +470,6 @@ def revisions_folder(paths: Paths) -> Path:
 def machine_name() -> str:
     """Return the name of this machine: of the histories that begin here, unless a user names one."""
     return re.sub(r"[^\w.+-]", "-", platform.node()).strip("._+-")[: settings.LONGEST_NAME] or "host"
-
-
-def requested(chosen: Sequence[Side], reference: Side | None, *, needs: str, budget: float, **fields: Any) -> tuple[Request, list[str]]:
-    """Return the request for sides and a reference, as far as the needed GPU can run them, and a line for each that it cannot.
-
-    budget : seconds after which no launch begins
-    needs, fields : fields of the request
-
-    Raises TensorcopyError where it can run none.
-    """
-    able, lines = [*chosen], list[str]()
-    if needs == "cuda":
-        gpus = nvidia.visible_gpus()
-        able, lines = sides.runnable(chosen, gpus)
-        reference = reference if reference and not sides.runnable([reference, *able], gpus)[1] else None
-    return Request(tuple(able), reference, needs=needs, until=monotonic() + budget, **fields), lines
 
 
 def measured_here(history: str, own: Campaign, paths: Paths) -> set[str]:

@@ -152,7 +152,7 @@ def machine(every_python, tmp_path, monkeypatch) -> Machine:
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(sides, "opened", made.opened)
     monkeypatch.setattr(launch, "take", made.take)
-    for module in ("measure.run", "cli.compare"):
+    for module in ("measure.run", "cli.compare", "cli.measure"):
         monkeypatch.setattr(f"tensorcopy.{module}.monotonic", lambda: made.now)
     monkeypatch.setattr(run.platform, "node", lambda: "box")
     monkeypatch.setattr(hardware, "missing_valgrind", lambda: "no valgrind here")
@@ -708,6 +708,15 @@ def test_a_required_gpu_selects_the_releases_before_they_are_installed(machine, 
     assert ("or set UV_TORCH_BACKEND to an older CUDA" in printed) == (not backend)
     if backend:
         assert machine.taken[-1][1] == ["copies.Latency.time_copy('clone', 16, 'cuda')"]
+
+
+def test_two_releases_of_which_the_gpu_runs_one_are_not_compared(machine, monkeypatch, capsys):
+    """And nothing is installed; by the driver, CUDA 12 runs there and 13 does not."""
+    monkeypatch.setattr(nvidia, "visible_gpus", lambda: [OLD_GPU])
+    assert main(["compare", "2.5.1", "2.15.0", "--now", "--device", "cuda"]) == 2
+    expected = "no comparison on this GPU: got torch 2.15.0 is skipped: CUDA 13.2 needs driver R580 or newer"
+    assert expected in capsys.readouterr().err
+    assert not Path(".asv").exists()
 
 
 def test_two_commits_are_measured_with_a_torch_that_both_know(machine, tmp_path):
