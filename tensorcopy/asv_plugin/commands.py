@@ -124,10 +124,7 @@ def history(options: Namespace) -> str:
 def rounds(options: Namespace, usual: int) -> int:
     """Return the number of launches. Raises TensorcopyError."""
     number = 1 if options.quick else (options.attribute or {}).get("rounds", usual)
-    if not 1 <= number <= settings.MOST_LAUNCHES:
-        allowed = f"1 to {settings.MOST_LAUNCHES}"
-        raise TensorcopyError("no such number of launches", got=f"-a rounds={number}", allowed=allowed, next="leave it out")
-    return int(number)
+    return settings.checked("-a rounds", settings.launch_count, str(number))
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from tensorcopy.measure import git
@@ -12,8 +11,8 @@ from tensorcopy.results import histories, launches
 from tensorcopy.results.launches import FileProblem
 
 
-def collect(folders: Sequence[Path], into: Path, branch: str = "") -> int:
-    """Copy what histories below some folders have and those of `into` lack, and return the number of files.
+def collect(folder: Path, into: Path, branch: str = "") -> int:
+    """Copy what histories below a folder have and those of `into` lack, and return the number of files.
 
     branch : of origin, whose results are added too; it may not exist yet
 
@@ -21,7 +20,7 @@ def collect(folders: Sequence[Path], into: Path, branch: str = "") -> int:
     that is there with other bytes.
     """
     with tempfile.TemporaryDirectory() as temporary:
-        sources, number = list(folders), 0
+        sources, number = [folder], 0
         if branch and (sha := git.fetch_branch(branch)):
             git.check_out(sha, Path(temporary) / "branch")
             sources.append(Path(temporary) / "branch" / git.prefix() / os.path.relpath(into))

@@ -93,6 +93,6 @@ def _collect(options: argparse.Namespace) -> int:
     if not options.folder.is_dir():
         following = "name the folder into which the launches were downloaded"
         raise TensorcopyError("no such folder", got=str(options.folder), allowed="a folder of histories", next=following)
-    number = new_results.collect([options.folder], results_folder(), options.branch)
+    number = new_results.collect(options.folder, results_folder(), options.branch)
     print(f"{counted(number, 'file')} added to {os.path.relpath(results_folder())}")
     return 0

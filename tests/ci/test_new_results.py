@@ -42,10 +42,10 @@ def test_launches_of_all_machines_are_added_once(tmp_path):
     shutil.copytree(results, artifacts / "results-box")
     new = measured(artifacts / "results-box", 2) | measured(artifacts, 3)
     before = {path: path.read_bytes() for path in results.rglob("*") if path.is_file()}
-    assert new_results.collect([artifacts], results) == 4
+    assert new_results.collect(artifacts, results) == 4
     assert launches(results) == {"box": old | new}
     assert all(path.read_bytes() == data for path, data in before.items())
-    assert new_results.collect([artifacts], results) == 0
+    assert new_results.collect(artifacts, results) == 0
     assert sum(len(history.launches) for history in reader.load_results(results, shipped()).histories) == 6
 
 
@@ -54,7 +54,7 @@ def test_a_launch_goes_to_the_history_of_its_conditions(tmp_path):
     results, artifacts = tmp_path / "results", tmp_path / "measured"
     there = measured(results, 1, "epyc", cpu="EPYC")
     of_runs = [measured(artifacts / f"{number}", 2 + number, "hosted", cpu=cpu) for number, cpu in enumerate(("EPYC", "Xeon", "Ryzen"))]
-    assert new_results.collect([artifacts], results) == 6
+    assert new_results.collect(artifacts, results) == 6
     assert launches(results) == {"epyc": there | of_runs[0], "hosted": of_runs[1], "hosted-2": of_runs[2]}
     assert histories.read(results / "hosted-2").processor == "Ryzen, family 6 model 85"
     assert not reader.load_results(results, shipped()).problems
@@ -72,7 +72,7 @@ def test_a_damaged_file_is_named(tmp_path, damage):
     else:
         path.write_text(damage)
     with pytest.raises(TensorcopyError, match=f"box/{name}"):
-        new_results.collect([artifacts], results)
+        new_results.collect(artifacts, results)
     assert (results / "box" / name).exists() is (damage == "other")
 
 
