@@ -123,7 +123,7 @@ def take(name: str) -> None:
     total = experiment.launches * (2 if name == "quiet" else 1)
     for number in range(len([*(FOLDER / name).glob("*.json")]), total):
         chosen = experiment.select if number < experiment.launches else f"(?=.*{SMALL}){experiment.select}"
-        taken, _ = launch.take(programs, name, {text for text in names if re.search(chosen, text)})
+        taken = launch.take(programs, name, {text for text in names if re.search(chosen, text)})
         conditions = histories.conditions_of(taken, programs[0].place[1])
         folder, _ = histories.folder_of(FOLDER, conditions, name, is_named=True)
         sys.stdout.write(f"launch {number + 1} of {total}: {launches.write(folder, taken)}\n")

@@ -190,8 +190,8 @@ def take(
     kind: Literal["times", "counts"] = "times",
     report_progress: ReportProgress = ignore_progress,
     **fields: Any,
-) -> tuple[Launch, list[str]]:
-    """Let all sides time these cases in turns, or one side count each once; return the launch, and a note of each process left running.
+) -> Launch:
+    """Let all sides time these cases in turns, or one side count each once, and return the launch.
 
     All are pinned to one core that this process may use, at random, on a system that can. With one side, its methods take turns: so they
     can be compared with each other, where no other side can.
@@ -211,8 +211,7 @@ def take(
             files.require_room(Path(gettempdir()))
     if is_timed and not of_suites:
         raise TensorcopyError("nothing was timed", got="none of its cases", allowed="the same cases in each process", next="repeat")
-    taken = document(programs, machine, began, monotonic() - steady, kind=kind, suites=of_suites, **fields)
-    return taken, [note for process in processes for note in process.left]
+    return document(programs, machine, began, monotonic() - steady, kind=kind, suites=of_suites, **fields)
 
 
 def _timed(

@@ -59,7 +59,6 @@ class Reply(Struct, frozen=True):
     suites: list[dict[str, Any]] = []
     broken: dict[str, str] = {}
     ended: int | None = None
-    left: list[str] = []
 
 
 @dataclass(frozen=True)
@@ -104,8 +103,6 @@ class Process:
         self.program, self._folder, self._cores = program, folder, cores
         self._number, self._fork = 0, 0  # of requests and forks
         self._has_fork = self._runs = False
-        self._benchmark = ""  # the last that it was asked for
-        self.left: dict[str, None] = {}  # a note of each process that a benchmark has left running, and that was ended
         self._start()
 
     def _start(self) -> None:
@@ -151,7 +148,6 @@ class Process:
         """
         if not self._runs:
             return Reply(failed=f"the process of {self.program} ended, and does not start again")
-        self._benchmark = request.get("case") or request.get("value") or self._benchmark
         self._fork += not self._has_fork
         self._has_fork = True
         answer = self._answer(longest + LONGEST_END, next(iter(request)), {**request, "fork": self._fork, "longest": longest})
@@ -217,7 +213,6 @@ class Process:
                 continue
             if answer.ended is not None and answer.fork == self._fork:
                 self._has_fork = False
-                self.left |= {f"{self._benchmark} left a process running, which was ended: {command}": None for command in answer.left}
                 return answer
             given = (answer.failed, answer.skipped, getattr(answer, kind))
             if answer.ready or (answer.ended is None and answer.n == self._number and any(each is not None for each in given)):

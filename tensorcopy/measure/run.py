@@ -324,7 +324,7 @@ class _Run:
         elif self.request.reference in task.sides and len(programs) > 1:
             fields = {"reference": task.sides.index(self.request.reference)}
         try:
-            taken, notes = launch.take(programs, machine_name(), task.cases, kind=task.kind, report_progress=report, **fields)
+            taken = launch.take(programs, machine_name(), task.cases, kind=task.kind, report_progress=report, **fields)
         except SideFailed as error:
             if self.request.together:
                 raise
@@ -338,7 +338,6 @@ class _Run:
         self.launches.append(taken)
         if is_new and self.request.folder is None:
             self.notes[f"a new history begins: {folder.name} ({conditions})"] = None
-        self.notes |= dict.fromkeys(notes)
         return taken
 
     def take_functions(self) -> None:

@@ -23,7 +23,6 @@ from tensorcopy.errors import TensorcopyError
 
 IMPORTED = {"imported": True}
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
-LONGEST_COMMAND = 60  # characters of a process's command line
 ReportProgress = Callable[[float, str], None]  # takes the share that is done (0 to 1) and a description of the current step
 
 
@@ -58,21 +57,16 @@ def children() -> list[int]:
     return found
 
 
-def end_children(kept: Collection[int] = ()) -> list[str]:
-    """End this process's children other than these, and what they have started; return the command lines of those that ran.
+def end_children(kept: Collection[int] = ()) -> None:
+    """End this process's children other than these, and what they have started.
 
     `adopt_orphans` makes a child of what an ended one has started, in a session of its own, too.
     """
-    commands = []
     while left := [child for child in children() if child not in kept]:
         for child in left:
-            with suppress(OSError):
-                command = Path(f"/proc/{child}/cmdline").read_text(errors="replace").replace("\0", " ").strip()
-                commands += [command[:LONGEST_COMMAND]] if command else []  # one that has ended has none
             with suppress(ProcessLookupError, ChildProcessError):
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
-    return commands
 
 
 def ignore_progress(share: float, doing: str) -> None:

@@ -12,8 +12,8 @@ number "n". `measure.process` is the other end:
 null : end the fork
 
 Each request has the number "fork" of its fork, which the first of them starts. A case may answer {"skipped": reason}. A fork ends after
-null, after {"failed": reason}, or when a request takes longer than its "longest" seconds; then the process answers {"ended": status,
-"fork": its number, "left": command lines of what ran on, and was ended}, and leaves out what comes late for this fork.
+null, after {"failed": reason}, or when a request takes longer than its "longest" seconds; then the process ends what runs on, answers
+{"ended": status, "fork": its number}, and leaves out what comes late for this fork.
 """
 
 from __future__ import annotations
@@ -399,12 +399,12 @@ def main(suites: str) -> None:
         if process == 0:
             _in_fork(Fork(found, own), line, requests, answers, folder)
         _, status = os.waitpid(process, 0)
-        left = processes.end_children(kept)
+        processes.end_children(kept)
         with suppress(ProcessLookupError, PermissionError):  # nothing is left of the group
             os.killpg(process, signal.SIGKILL)
         shutil.rmtree(folder, ignore_errors=True)
         ended = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-        _write(answers, ended=ended, fork=last, left=left)
+        _write(answers, ended=ended, fork=last)
 
 
 if __name__ == "__main__":

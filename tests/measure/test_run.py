@@ -128,7 +128,7 @@ class Machine:
             for of, index in by_suite:
                 suites[of].values[str(index)] = 4096.0
         began = BEGIN + timedelta(minutes=number + len(self.counted))
-        return launch.document(programs, name, began, 1, kind=kind, suites=suites, **fields), []
+        return launch.document(programs, name, began, 1, kind=kind, suites=suites, **fields)
 
     def turns(self, names: list[str], number: int, case: str) -> list[Turns]:
         if case in self.failing:
