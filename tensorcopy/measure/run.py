@@ -345,22 +345,18 @@ class _Run:
         instructions = {name for name, suite in self.suites.items() if suite.spec.metric == INSTRUCTIONS}
         there = {side.place for each in (*self.stored, *self.launches) if instructions & each.suites.keys() for side in each.sides}
         folders = {each.conditions.environment: each.folder for each in reversed(self.own())}
-        lacking, profiled = dict[Side, tuple[Path, str, str]](), 0
-        for side in self.request.sides:
-            if side in self.opened and side.place in there and side.environment in folders:
-                of_side = folders[side.environment], *side.place[:2]
-                lacking |= {} if function_profiles.paths_of(*of_side) else {side: of_side}
-        for number, (side, of_side) in enumerate(lacking.items()):
-            self.report_progress(number / len(lacking), f"functions of {side}")
+        counted_sides = [each for each in self.request.sides if each in self.opened and each.place in there and each.environment in folders]
+        for number, side in enumerate(counted_sides):
+            of_side = folders[side.environment], *side.place[:2]
+            if function_profiles.paths_of(*of_side):
+                continue
+            self.report_progress(number / len(counted_sides), f"functions of {side}")
             try:
                 function_profiles.write(*of_side, functions(self.opened[side], self.campaign.profiler))
-                profiled += 1
             except DiskError:
                 raise  # the next file could not be stored either
             except TensorcopyError as error:
                 self.problems.append(error)
-        if profiled:
-            self.notes[f"functions of {counted(profiled, 'release')} counted"] = None
 
     def outcome(self) -> RunOutcome:
         """Return what it has brought."""

@@ -136,7 +136,7 @@ def add_workflows(folder: Path, origin: Origin) -> NewProject:
         (folder / wheel).parent.mkdir(exist_ok=True)
         shutil.copyfile(origin.wheel, folder / wheel)
         written.append(wheel)
-    notes = [f"The workflows are for the branch {branch}, which is this repository's default here."]
+    notes = [f"The workflows are for the branch {branch}, which is this repository's default here."] if written else []
     if {*kept} - {f"{github}/{RUNNERS}"}:
         others = "What was kept serves another project, of which a repository has one, or is of another tensorcopy"
         notes.append(f"{others}: remove it and repeat tensorcopy init --github to replace it.")

@@ -227,7 +227,6 @@ def test_workflows_are_written_at_the_top_of_the_repository(folder, capsys):
     out = capsys.readouterr().out
     assert "\nKept, and not what tensorcopy would write: ../.github/workflows/pages.yml\n" in out
     assert "\nThe workflows are for the branch main, " in out
-    assert "\nWhat was kept serves another project, of which a repository has one, or is of another tensorcopy: remove it and repeat" in out
     assert (workflows / "pages.yml").read_text() == "mine"
     assert {path.stem for path in workflows.iterdir()} == {*new_project.WORKFLOWS}
     assert not (project / ".github").exists()
@@ -240,6 +239,24 @@ def test_workflows_are_written_at_the_top_of_the_repository(folder, capsys):
     assert main(["ci", "runners"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["include"]
     assert (row["machine"], row["device"], row["backend"]) == ("lab", "cuda", "")
+
+
+def test_a_second_project_of_a_repository_is_told_that_the_workflows_serve_the_first(folder, capsys):
+    """Runners that a user has listed are nobody else's."""
+    kept = "What was kept serves another project, of which a repository has one, or is of another tensorcopy: remove it and repeat"
+    repository(folder, "first")
+    assert main(["init", "--github"]) == 0
+    runners = folder / ".github" / "runners.toml"
+    runners.write_text(runners.read_text() + "# ours\n")
+    capsys.readouterr()
+    assert main(["init", "--github"]) == 0
+    assert kept not in capsys.readouterr().out
+    (folder / "second").mkdir()
+    os.chdir(folder / "second")
+    assert main(["init", "--github"]) == 0
+    out = capsys.readouterr().out
+    assert f"\n{kept} tensorcopy init --github to replace it.\n" in out
+    assert "The workflows are for the branch" not in out
 
 
 @pytest.mark.parametrize("below", [".", "null", "123", "1e3", "a/b.c-d_e"])
