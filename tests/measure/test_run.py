@@ -229,6 +229,7 @@ def test_launches_of_another_processor_do_not_count(machine, capsys):
 def test_a_new_release_is_measured_beside_the_reference_and_its_neighbours(machine):
     """NEW: those that are newer than any measured one, and two before them; on a machine without results the newest two."""
     rows = [release.version for release in release_table.load()]
+    assert measure("2.8.0", "--bench", "^memory") == 0  # counts are no result of this kind
     assert measure("NEW", "--launches", "1") == 0
     assert machine.sides.pop() == [*(f"{version}@3.11" for version in rows[-2:]), "2.8.0@3.11"]
     shutil.rmtree("results")
@@ -708,6 +709,14 @@ def test_a_required_gpu_selects_the_releases_before_they_are_installed(machine, 
     assert ("or set UV_TORCH_BACKEND to an older CUDA" in printed) == (not backend)
     if backend:
         assert machine.taken[-1][1] == ["copies.Latency.time_copy('clone', 16, 'cuda')"]
+
+
+def test_a_reference_that_the_gpu_cannot_run_is_left_out(machine, monkeypatch):
+    """The driver of CUDA 11 runs 2.0.1 and not 2.8.0."""
+    machine.accelerators = {"cuda": "NVIDIA H200"}
+    monkeypatch.setattr(nvidia, "visible_gpus", lambda: [replace(OLD_GPU, driver="470.1", capability=(8, 0))])
+    assert measure("2.0.1", "--launches", "1", "--device", "cuda") == 0
+    assert machine.sides == [["2.0.1@3.11"]]
 
 
 def test_two_releases_of_which_the_gpu_runs_one_are_not_compared(machine, monkeypatch, capsys):

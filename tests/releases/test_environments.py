@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tensorcopy import campaign
@@ -140,6 +142,27 @@ def test_progress_and_result_are_read_among_other_output(tmp_path):
     result = interpreters.run_probe(python, "probe", report_progress=lambda share, doing: reports.append((share, doing)))
     assert reports == [(0.5, "round 1 of 2")]
     assert result == {"torch": "2.0.0"}
+
+
+def test_an_interrupted_probe_ends_with_what_it_has_started(tmp_path):
+    """A signal to the program alone reaches neither."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    command = f'sleep 60 & echo $! > {tmp_path}/started; echo \'{{"share": 0.5, "doing": ""}}\'; wait'
+    with pytest.raises(KeyboardInterrupt):
+        interpreters.run_probe(interpreter(tmp_path / "python", command), "probe", report_progress=interrupt)
+    number, end = int((tmp_path / "started").read_text()), time.monotonic() + 5
+
+    def runs() -> bool:
+        with suppress(psutil.NoSuchProcess):
+            return psutil.Process(number).status() != psutil.STATUS_ZOMBIE
+        return False
+
+    while runs() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not runs()
 
 
 IMPORTED = "echo '{\"imported\": true}'; "
