@@ -47,9 +47,8 @@ def run(repo: TorchReleases, conf: Any, options: Namespace) -> int:
         )
         outcome = _measured(request, repo, paths)
         failed = [line for result in outcome.results for line in result.failed(outcome.suites)]
-        shown = [replace(each, results=tuple(own for own in outcome.results if own in each.results)) for each in outcome.histories]
         log.flush()
-        reading.print_values(shown, request.selection)
+        reading.print_values(outcome.histories, request.selection)
     for line in failed:
         log.error(line)
     return 2 if outcome.problems or failed else 0

@@ -6,6 +6,7 @@ process in memory, which the next launch draws anew: the launch is the independe
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,7 @@ from typing import Any, Literal
 
 from tensorcopy import files
 from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
-from tensorcopy.measure.process import Process, Program, Reply, chance, shuffled, started, usable_cores
+from tensorcopy.measure.process import Process, Program, Reply, chance, shuffled, started
 from tensorcopy.results import launches
 from tensorcopy.results.cases import Case, cases_of, names_of
 from tensorcopy.results.launches import ALL, OTHER_VERSION, UNIT, Launch, Row, Side, Suite
@@ -202,7 +203,8 @@ def take(
     Raises SideFailed for a side that cannot start, TensorcopyError where none of these cases was timed, and DiskError.
     """
     began, steady, is_timed = datetime.now(timezone.utc), monotonic(), kind == "times"
-    with started(programs, chance.choice(usable_cores()) if is_timed else None) as processes:
+    core = chance.choice([*os.sched_getaffinity(0)]) if is_timed and hasattr(os, "sched_getaffinity") else None
+    with started(programs, core) as processes:
         suites, numbers = merged([(process.program, process.suites) for process in processes])
         suites = selected(suites, cases, timed=is_timed)
         of_suites = _timed(processes, suites, numbers, report_progress) if is_timed else _counted(processes[0], suites, report_progress)

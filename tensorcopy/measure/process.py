@@ -293,11 +293,6 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def usable_cores() -> list[int | None]:
-    """Return the cores that this process may use; None for one that cannot be chosen."""
-    return [*sorted(os.sched_getaffinity(0))] if hasattr(os, "sched_getaffinity") else [None]
-
-
 def _cores_beside(core: int) -> set[int]:
     """Return the cores of this process that have the same memory as a core: elsewhere, what a process imports would be far from it."""
     usable = os.sched_getaffinity(0)

@@ -63,11 +63,15 @@ class RunOutcome:
 
     suites: Mapping[str, Benchmark]  # with the cases that were selected
     counts: Mapping[Side, int]  # launches that each side has now of every case that all releases have
-    results: tuple[Result, ...]  # of the sides, as far as they have launches
-    histories: tuple[History, ...]  # to which the launches belong
+    histories: tuple[History, ...]  # to which the launches belong, each with the results of the sides
     problems: tuple[TensorcopyError, ...]  # all that went wrong
     notes: tuple[str, ...]  # what a user has to know of it
     installed: int  # environments
+
+    @property
+    def results(self) -> list[Result]:
+        """The results of the sides, as far as they have launches."""
+        return [result for history in self.histories for result in history.results]
 
 
 @dataclass
@@ -182,17 +186,16 @@ class _Run:
 
         So a benchmark whose body has changed is the same on both sides, unless that is impossible. Raises DiskError.
         """
-        before, *others = self.request.sides
-        revision = before.revision
+        before, revision = self.request.sides[0], self.request.sides[0].revision
         if revision is None or revision.suites_from == revision.folder:
             return
         self.open(self.request.sides)
-        of_others = {what for side in others for what in self.opened[side].broken}
-        if reasons := [f"{what}: {why}" for what, why in self.opened[before].broken.items() if what not in of_others]:
+        (after,) = self.request.sides[1:]
+        if reasons := [f"{what}: {why}" for what, why in self.opened[before].broken.items() if what not in self.opened[after].broken]:
             self.notes[f"{revision.name} runs its own suites: {reasons[0]}"] = None
             own = replace(before, revision=replace(revision, suites_from=revision.folder))
             del self.opened[before]
-            self.request = replace(self.request, sides=(own, *others))
+            self.request = replace(self.request, sides=(own, after))
             return
         suites = os.path.relpath(self.opened[before].program.suites, revision.suites_from)
         place, commits = os.path.normpath(f"{git.prefix()}{suites}"), [side.place[2] for side in self.request.sides]
@@ -212,10 +215,8 @@ class _Run:
         def open_one(side: Side) -> None:
             try:
                 self.opened[side] = sides.opened(side, self.campaign, self.paths, self.request.needs)
-            except DiskError:
-                raise
             except TensorcopyError as error:
-                if self.request.together:
+                if self.request.together or isinstance(error, DiskError):
                     raise
                 self.failed[side] = error
 
@@ -360,7 +361,7 @@ class _Run:
 
     def outcome(self) -> RunOutcome:
         """Return what it has brought."""
-        request, own = self.request, self.own()
+        request = self.request
         of_history = plan.timed(self.suites, newest=False) or plan.timed(self.suites, newest=True)
         there = plan.counts([*self.stored, *self.launches], of_history, self.provenances)
         places = {side.place for side in request.sides}
@@ -377,8 +378,7 @@ class _Run:
         return RunOutcome(
             suites=self.suites,
             counts={side: plan.fewest(there, side, of_history) for side in request.sides},
-            results=tuple(result for history in own for result in history.results if result.place in places),
-            histories=tuple(own),
+            histories=tuple(replace(each, results=tuple(own for own in each.results if own.place in places)) for each in self.own()),
             problems=tuple(dict.fromkeys([*self.failed.values(), *self.problems])),
             notes=tuple(self.notes),
             installed=self.installed,

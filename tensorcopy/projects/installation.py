@@ -41,13 +41,12 @@ def find() -> Origin:
     Raises TensorcopyError for one that only this machine has.
     """
     try:
-        noted = distribution("tensorcopy").read_text("direct_url.json")
+        noted = json.loads(distribution("tensorcopy").read_text("direct_url.json") or "{}")
     except PackageNotFoundError:  # a checkout on the search path
-        noted = json.dumps({"url": CHECKOUT.as_uri()})
-    if noted is None:
+        noted = {"url": CHECKOUT.as_uri()}
+    if not noted:
         return Origin(f"=={__version__}")
-    document = json.loads(noted)
-    url, sha = str(document["url"]), document.get("vcs_info", {}).get("commit_id", "")
+    url, sha = str(noted["url"]), noted.get("vcs_info", {}).get("commit_id", "")
     if not url.startswith("file:"):
         address = f"git+{web_address(url)}@{sha}" if sha else re.sub("//[^/]*@", "//", url)
         return Origin(f" @ {address}", is_built=not url.endswith(".whl"))
