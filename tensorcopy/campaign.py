@@ -13,7 +13,7 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
-from packaging.requirements import Requirement
+from packaging.requirements import InvalidRequirement, Requirement
 
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
@@ -130,8 +130,10 @@ def read(folder: Path, shipped: Campaign | None = None) -> Campaign:
             raise _refused("[[operation]], which is an asv suite now", f"{TABLES}; tensorcopy init in an empty folder writes a suite")
         tables = msgspec.convert(document, _Tables)
         for package in tables.project.requires if tables.project else ():
-            if not re.search("^[.]|[/:]", package):  # no folder, and no address, which uv reads otherwise
-                Requirement(package)
+            try:
+                Requirement(package if not re.search("^[.]|[/:]", package) else "folder-or-address")
+            except InvalidRequirement as error:
+                raise _refused(f"{package!r} in requires", "what pip installs, such as einops==0.8") from error
         if tables.project or tables.suites:
             made = _of_tables(tables, folder)
         elif shipped:

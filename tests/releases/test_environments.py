@@ -62,16 +62,6 @@ def test_the_expected_build_follows_uv_s_setting(monkeypatch, backend, build):
     assert environments.expected_build() == build
 
 
-def test_why_a_release_cannot_be_installed():
-    """No wheel for these Pythons, or none of the Pythons on this machine."""
-    with pytest.raises(TensorcopyError, match=r"torch 2\.0\.0 is skipped: got no wheel for Python 3\.13; .* 3\.9 to 3\.12; next: name 2"):
-        sides.of_release(NEW, ["3.13"])
-    here, old = environments.this_python(), replace(NEW, pythons=("3.1", "3.2"))
-    with pytest.raises(TensorcopyError, match=r"got no Python 3\.2 on this machine; .*; next: uv python install 3\.2"):
-        sides.of_release(old, ["3.2", here])
-    assert sides.of_release(replace(NEW, pythons=(here, here)), ["3.2", here]).python == here
-
-
 def test_a_package_that_cannot_be_built_is_named_with_the_reason(monkeypatch):
     """However much its compiler says in between."""
     monkeypatch.setattr(uv, "find_uv_bin", lambda: sys.executable)
