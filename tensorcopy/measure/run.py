@@ -144,7 +144,8 @@ class _Run:
             raise next(iter(self.failed.values()))
         self.select()
         self.stored += [each for history in self.own() for each in history.launches]
-        further = self.most - request.launches if request.launches >= FEWEST else 0  # of fewer, no interval says how exact they are
+        has_intervals = request.launches >= FEWEST and len({*request.sides, request.reference or request.sides[0]}) > 1
+        further = self.most - request.launches if has_intervals else 0  # without intervals, nothing says how exact a case is
         more = f"; then up to {further} more of the cases that are not exact enough" if further else ""
         if line := plan.outlook(self.tasks(self.request, self.suites, "times", "counts"), self.suites, more):
             self.say(line)

@@ -276,15 +276,17 @@ def test_the_reference_is_on_the_python_of_what_is_measured(monkeypatch):
         assert f"{found.release.version}@{found.python}" == expected
 
 
-def test_the_reference_gets_the_launches_that_it_is_asked_for(machine):
+def test_the_reference_gets_the_launches_that_it_is_asked_for(machine, capsys):
     """Also where the other releases have theirs, without it."""
     machine.cannot_start = "2.8.0@3.11"
     assert measure("2.15.0", "--launches", "2") == 2
     machine.cannot_start = ""
     assert measure("2.8.0", "2.15.0", "--launches", "2") == 0
     assert machine.sides == [["2.15.0@3.11"]] * 2 + [["2.15.0@3.11", "2.8.0@3.11"]] * 2
+    capsys.readouterr()
     assert measure("2.8.0", "--launches", "3") == 0  # alone
     assert machine.sides[4:] == [["2.8.0@3.11"]]
+    assert "1 launch of 1 side: about 1 min\n" in capsys.readouterr().out  # no more: there is no other side to compare it with
 
 
 # precision decides
