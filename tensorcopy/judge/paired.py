@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
-from math import ceil, exp, inf, isfinite, log
+from math import ceil, exp, inf, log
 
 import numpy as np
 from msgspec import Struct
@@ -231,8 +231,8 @@ def judge(
             verdict, reason = Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE
             # an interval shrinks with the square root of the number of launches
             shrink = half / (smallest - size) if size < smallest else threshold / size
-            needed = ceil(min(each.launches) * (shrink**2 - 1)) if isfinite(shrink) else MOST_LAUNCHES + 1
-            more = max(1, needed) if needed <= MOST_LAUNCHES else None
+            needed = ceil(min(each.launches) * (shrink**2 - 1))
+            more = needed if needed <= MOST_LAUNCHES else None
         changes[case] = Change(
             verdict,
             reason,
