@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from math import exp, inf, log, log1p
 
@@ -10,6 +11,7 @@ import pytest
 from msgspec import structs
 from scipy import stats
 
+from tensorcopy.campaign import VerdictRules
 from tensorcopy.judge import case_history, comparisons, paired
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Change, Reason, Verdict, judge
@@ -68,6 +70,12 @@ def test_more_launches_are_those_of_the_side_that_has_fewer():
     assert [*same, most] == [first, first, pytest.approx(4 * first, abs=4)]
 
 
+def test_a_difference_by_way_of_others_has_at_least_one_degree_of_freedom():
+    """As that of a few launches that are all needed to join the sides."""
+    change = judge({"a": Difference(0.5, 0.01**2, 3, 0.5, (3, 3))})["a"]
+    assert change.p == pytest.approx(2 * stats.t(1).sf(0.5 / (0.01 / 3**0.5)))
+
+
 VARIANCES, FREEDOM = [1.2, 0.8, 2.5, 0.3, 1.1, 4.2, 0.9, 1.7, 0.6, 3.1], [5, 7, 11, 5, 9, 3, 11, 11, 8, 6]
 
 
@@ -108,6 +116,11 @@ def test_the_verdict_on_a_count(unit, before, after, margin, verdict, ratio):
     change = paired.exact(unit, [before], [after], margin=margin)
     assert (change.verdict.value, change.ratio) == (verdict, pytest.approx(ratio))
     assert change.changed is (verdict != "equal")
+
+
+def test_an_exact_count_differs_by_as_much_as_on_the_side_that_repeats_less_well():
+    assert paired.exact("bytes", [1000, 1002], [2000, 2020]).repeatability == pytest.approx(0.01)
+    assert paired.exact("bytes", [1000], [2000]).repeatability is None
 
 
 @pytest.mark.parametrize(
@@ -183,6 +196,15 @@ def test_the_kind_of_a_case(case, kind):
     assert comparisons.kind(launch_files.case(case)) == kind
 
 
+@pytest.mark.parametrize(("sides", "accepted"), [(("2.14.1", "2.15.0"), "a check"), (("2.15.0#base", "2.15.0#head"), "")])
+def test_a_slowdown_is_accepted_of_torch_alone(tmp_path, sides, accepted):
+    """That of a project's own revision, with one torch, is another one."""
+    launch_files.write(tmp_path, {CASE: dict(zip(sides, (1.0, 1.5)))})
+    rules = VerdictRules(((re.compile("m0"), "2.15.0", "a check"),), tuple(RELEASES))
+    (change,) = comparisons.between(Question(*launch_files.load(tmp_path, *sides), rules)).changes.values()
+    assert (change.verdict, change.accepted) == (Verdict.SLOWER, accepted)
+
+
 @pytest.mark.parametrize(
     ("base", "values", "combined"),
     [(kinds.COUNT, ([3.0, 5.0], [7.0, 6.0]), (5.0, 7.0)), (kinds.TRACKED, ([3.0, 3.1, 3.0], [7.0, 7.1, 7.2]), (3.1, 7.2))],
@@ -202,7 +224,7 @@ def test_a_kind_of_values_is_one_row(tmp_path, monkeypatch, base, values, combin
     (change,) = comparisons.between(Question(*results)).changes.values()
     assert (change.verdict.value, change.before, change.after, change.kind.name) == ("more", *combined, "score")
     (history,) = case_history.over(results).values()
-    assert [(step.index, step.before, step.after) for step in history.steps] == [(1, *combined)]
+    assert [(step.index, step.before, step.after, step.interval) for step in history.steps] == [(1, *combined, change.difference)]
     assert case_history.standing(history) is None
 
 

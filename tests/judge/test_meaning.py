@@ -96,11 +96,13 @@ SINCE = {  # microseconds by release, how long the case is open, and the release
     "with the newest release": ([2.0, 2.0, 2.2], OpenSince.NEW, "2.15.0"),
     "with an earlier one": ([2.0, 2.2, 2.2], OpenSince.RECENT, "2.14.1"),
     "nothing but a gain that is lost": ([2.0, 1.93, 2.0], OpenSince.BACK, "2.15.0"),
+    "the last of two gains that are lost": ([2.0, 1.915, 2.0, 1.98, 2.044], OpenSince.BACK, "2.15.0"),
     "with an earlier one, and a gain that is lost": ([1.5, 2.0, 1.93, 2.0], OpenSince.RECENT, "2.13.0"),
     "and is less slow than it was": ([1.5, 2.0, 1.8], OpenSince.RECENT, "2.14.1"),
     "and a later slowdown was taken back": ([1.5, 2.0, 2.0, 2.5, 2.0], OpenSince.RECENT, RELEASES[-4]),
     "with two releases": ([1.5, 2.0, 2.2], OpenSince.NEW, "2.15.0"),
     "in steps too small to be seen": ([1.98, 2.0, 2.04, 2.08, 2.12], OpenSince.OLDER, ""),
+    "after its fastest release, and before it perhaps": ([[0.95, 1.05] * 6, 1.5, 0.99, 1.01, 1.03, 1.05, 1.07], OpenSince.OLDER, ""),
     "for seven releases": ([1.0] * 4 + [1.2] * 8, OpenSince.RECENT, RELEASES[4]),
     "for eight releases": ([1.0] * 3 + [1.2] * 9, OpenSince.OLDER, RELEASES[3]),
 }
@@ -110,6 +112,32 @@ SINCE = {  # microseconds by release, how long the case is open, and the release
 def test_an_open_case_is_as_old_as_its_last_slowdown_that_is_news(tmp_path, times, since, release):
     standing = case_history.standing(history_of(tmp_path, times))
     assert (standing.since, standing.release) == (since, release)
+
+
+CUDA = "copies.Throughput.time_copy clone_detach 1024 cuda"
+LAST = {  # times of the last of three releases, and how many are in the history of a case on the CPU
+    "times on another device": ({CUDA: 1.0}, 2),
+    "that, and a failure": ({CUDA: 1.0, TIME: "KeyError: 3"}, 3),
+    "nothing but counts": ({}, 3),
+}
+
+
+@pytest.mark.parametrize(("times", "releases"), LAST.values(), ids=LAST)
+def test_a_release_with_times_on_other_devices_alone_is_no_part_of_a_history(tmp_path, times, releases):
+    """What was timed on a device stands as if no other were."""
+    first, second, last = RELEASES[-3:]
+    of_all = {case: {last: time} for case, time in times.items()}
+    launch_files.write(tmp_path, {**of_all, TIME: {first: 1.0, second: 1.0, **of_all.get(TIME, {})}})
+    launch_files.write_counts(tmp_path, last, {COUNT: 1000})
+    history = case_history.over(launch_files.load(tmp_path))[launch_files.case(TIME)]
+    assert history.releases == tuple(RELEASES[-3:][:releases])
+
+
+def test_nothing_that_was_counted_has_no_history(tmp_path):
+    """As of memory that a method does not take; a tracked value may be zero."""
+    for release in RELEASES[-2:]:
+        launch_files.write_counts(tmp_path, release, {"memory.Host.track_peak tensor 16 cpu": 0, "theirs.track_loss": 0})
+    assert [case.name for case in case_history.over(launch_files.load(tmp_path))] == ["theirs.track_loss"]
 
 
 def test_a_comparison_knows_what_is_back_only_of_neighbours(tmp_path):

@@ -156,8 +156,14 @@ CALLS = {  # of a call before and after, the difference of each function that ch
         [(MALLOC, 40, 1), (LOOP, 600, 1)],
         {COPY: (-10, False), MALLOC: (40, True), LOOP: (100, False)},
     ),
+    "hardly dearer than what may be left out": (
+        [(COPY, 50, 1), (LOOP, 500, 1)],
+        [(MALLOC, 40, 1), (LOOP, 600, 1)],
+        {COPY: (-50, False), MALLOC: (40, False), LOOP: (100, False)},
+    ),
     # an inline function is in each library that uses it, and the loader takes any: its costs count together
     "moved in part": ([(THERE, 30, 6), (MALLOC, 40, 1)], [(THERE, 10, 2), (HERE, 20, 4), (MALLOC, 50, 1)], {MALLOC: (10, False)}),
+    "moved in part, and changed": ([(THERE, 30, 6), (MALLOC, 40, 1)], [(THERE, 10, 2), (HERE, 26, 5), (MALLOC, 40, 1)], {HERE: (6, True)}),
     "moved and changed": ([(THERE, 30, 6), (MALLOC, 40, 1)], [(HERE, 36, 7), (MALLOC, 40, 1)], {HERE: (6, True)}),
     "in both on both sides": ([(THERE, 10, 2), (HERE, 20, 4)], [(THERE, 20, 4), (HERE, 10, 2)], {THERE: (10, True), HERE: (-10, True)}),
 }

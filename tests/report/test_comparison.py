@@ -14,6 +14,7 @@ from tensorcopy.report import table
 from tensorcopy.report.comparison import ComparedCase
 from tensorcopy.results.kinds import TRACKED
 from tests import launch_files
+from tests.launch_files import PROVENANCE
 
 SLOWER = Change(Verdict.SLOWER, Reason.CHANGED, ratio=1.12, interval=(1.101, 1.142))
 FASTER = Change(Verdict.FASTER, Reason.CHANGED, ratio=0.8, interval=(0.75, 0.85))
@@ -150,6 +151,31 @@ def test_the_line_above_rows_has_the_code_that_they_run(tmp_path):
     lines = [str(line) for line in table.terminal(reports.report(comparisons.between(Question(before, after))), 80)]
     assert lines.count("  copies.BySize new_tensor: x.new_tensor(x)") == 1
     assert "  theirs.time_it" in lines
+
+
+@pytest.mark.parametrize(
+    ("changes", "shown"),
+    [
+        ({"numpy": "2.0.0"}, [("numpy", PROVENANCE["numpy"], "2.0.0")]),
+        ({"tensorcopy": "99.0"}, []),
+        ({"gpu": {"clock": 1}}, [("gpu clock", "", "1")]),
+    ],
+)
+def test_the_evidence_has_what_differs_and_may_change_a_time(tmp_path, changes, shown):
+    launch_files.write(tmp_path, {"theirs.time_it": {"2.14.1": 1.0, "2.15.0": 1.0}}, sides={"2.14.1": {}, "2.15.0": changes})
+    environment = comparisons.between(Question(*launch_files.load(tmp_path, "2.14.1", "2.15.0"))).environment
+    assert [each for each in environment if not each[0].startswith("torch")] == shown
+
+
+def test_what_is_shown_says_which_devices_have_other_cases(tmp_path):
+    """Also where cases are chosen of those of a device."""
+    times = {
+        f"copies.{name}": {"2.14.1": 1.0, "2.15.0": 1.0} for name in ("BySize.time_copy tensor 16", "Latency.time_copy tensor 16 cuda")
+    }
+    launch_files.write(tmp_path, times)
+    comparison = comparisons.between(Question(*launch_files.load(tmp_path, "2.14.1", "2.15.0")))
+    for shown in (comparison.selected(device="cpu"), comparison.selected(device="cpu").selected("BySize")):
+        assert "Cases on cuda: --device cuda." in reports.notes(shown)
 
 
 def test_cases_without_a_size_are_named_in_what_would_be_noticed(tmp_path):
