@@ -87,7 +87,6 @@ def _answer(history: ShownHistory, wish: str, table: Table, plain: Table, own: E
     }
     return {
         "wish": wish,
-        "code": row.code,
         "observed": observed,
         "elsewhere": recommend.elsewhere(table),
         "anchor": choose.anchor,
