@@ -38,7 +38,7 @@ USED = {  # options that mean here what asv says, by command
     "continuous": {"base", "branch", "bench", "attribute", "machine", "env_spec", "quick", "factor", "split", "only_changed", "sort"},
     "compare": {"revision1", "revision2", "machine", "factor", "split", "only_changed", "sort"},
     "find": {"range", "bench", "machine", "invert"},
-    "show": {"commit", "bench", "machine", "env_spec"},
+    "show": {"commit", "bench", "machine"},
     "publish": {"html_dir"},
     "gh-pages": {"no_push", "rewrite"},
     "preview": {"port", "browser", "html_dir"},

@@ -25,14 +25,14 @@ from tensorcopy.releases.release_table import Release
 def run(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     """Measure the releases that a range means and print their values; return 2 where something has failed."""
     paths, launches = configuration.paths(vars(conf)), settings.variable("TENSORCOPY_LAUNCHES", settings.launch_count, 0)
-    pythons, interpreters = _environments(options, paths)
+    interpreters = _interpreters(options)
     measured = measuring.measured_here(commands.history(options), repo.campaign, paths)
     is_all = options.range is None and bool(interpreters)
     named = [] if is_all else _named(repo, options, measured, adds=not launches)
     if not (named or is_all):
         log.info("every release that can be measured here has a result")
         return 0
-    chosen, reference, lines = sides.asked(named, interpreters, repo.campaign, pythons, measured)
+    chosen, reference, lines = sides.asked(named, interpreters, repo.campaign, paths.pythons, measured)
     for line in lines:
         log.warning(line)
     with commands.kept(options, None) as folder:
@@ -62,16 +62,15 @@ def continuous(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     if before == after:
         raise TensorcopyError("nothing to compare", got=f"{names[1]} twice", allowed="two releases or revisions", next="name another")
     reading.require_one_kind(before, after, names)
-    pythons, interpreters = _environments(options, paths)
+    interpreters = _interpreters(options)
     of_commits, both = isinstance(before, str), list[Side]()
     if isinstance(before, str) and isinstance(after, str):
         if reading.are_alike(before, after, repo):
             return 0
-        own = replace(paths, pythons=tuple(pythons))
-        both = sides.of_commits({names[0]: before, names[1]: after}, repo.campaign, own, next(iter(interpreters), ""))
+        both = sides.of_commits({names[0]: before, names[1]: after}, repo.campaign, paths, next(iter(interpreters), ""))
     elif isinstance(before, Release) and isinstance(after, Release):
         of_interpreters = sides.in_interpreters(interpreters, repo.campaign, [before.version, after.version]) if interpreters else []
-        found = of_interpreters or sides.pair(before, after, pythons)
+        found = of_interpreters or sides.pair(before, after, paths.pythons)
         both = [next(side for side in found if side.release == release) for release in (before, after)]
     margin, most = options.factor - 1, commands.rounds(options, settings.ENOUGH)
     with commands.kept(options, measuring.revisions_folder(paths) if of_commits else None) as folder:
@@ -101,16 +100,13 @@ def _measured(request: Request, repo: TorchReleases, paths: Paths) -> RunOutcome
     return outcome
 
 
-def _environments(options: Namespace, paths: Paths) -> tuple[list[str], list[str]]:
-    """Return the Pythons and the interpreters that -E names, or the Pythons of asv.conf.json. Raises TensorcopyError for another kind."""
-    named = {"release": list[str](), "interpreter": list[str]()}
-    for kind, _, python in (each.partition(":") for each in options.env_spec):
-        if kind not in named or (kind == "interpreter" and not python):
-            allowed, following = "release:N.N or interpreter:PYTHON, of which the torch is measured", "leave -E out, or -E interpreter:same"
-            got = "-E " + f"{kind}:{python}".strip(":")
-            raise TensorcopyError("torch cannot be measured there", got=got, allowed=allowed, next=following)
-        named[kind] += filter(None, [python])
-    return named["release"] or list(paths.pythons), named["interpreter"]
+def _interpreters(options: Namespace) -> list[str]:
+    """Return the interpreters that -E names. Raises TensorcopyError for another kind of environment."""
+    named = [each.partition(":") for each in options.env_spec]
+    if others := [f"{kind}:{python}".strip(":") for kind, _, python in named if kind != "interpreter" or not python]:
+        allowed, following = "interpreter:PYTHON, whose torch is measured", "-E interpreter:same, or tensorcopy measure 2.15.0@3.9"
+        raise TensorcopyError("torch cannot be measured there", got=f"-E {others[0]}", allowed=allowed, next=following)
+    return [python for _, _, python in named]
 
 
 def _named(repo: TorchReleases, options: Namespace, measured: set[str], *, adds: bool) -> list[str]:

@@ -142,12 +142,11 @@ def find(repo: TorchReleases, conf: Any, options: Namespace) -> int:
 
 def show(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     """Print the values of a release or git revision, or without one which have results, and return 0."""
-    paths, named = configuration.paths(vars(conf)), {each.removeprefix("release:") for each in options.env_spec}
+    paths = configuration.paths(vars(conf))
     found = repo.find(options.commit) if options.commit else ""
     sha, shown = found.sha if isinstance(found, Release) else found, list[History]()
     for history in (each for folder in (paths.results, measuring.revisions_folder(paths)) for each in _loaded(folder, repo).histories):
-        of_name = [each for each in history.results if not named or named & {each.environment, each.python}]
-        results = tuple(each for each in of_name if sha in ("", each.revision or each.sha))
+        results = tuple(each for each in history.results if sha in ("", each.revision or each.sha))
         if results and options.machine in (None, history.name):
             shown.append(replace(history, results=results))
     if not shown:
