@@ -17,8 +17,7 @@ from tensorcopy import files
 from tensorcopy.errors import TensorcopyError
 
 FILE = "asv.conf.json"
-LARGEST = 64 << 10  # characters: reading them takes json5 five seconds
-ALLOWED = f"JSON with comments, of at most {LARGEST:,} characters, and texts for its folders and Pythons"
+ALLOWED = "JSON with comments, and texts for its folders and Pythons"
 Kind = TypeVar("Kind")
 Text = Annotated[str, Meta(pattern=r"^[^\x00\ud800-\udfff]*$")]  # without what no path can have
 
@@ -69,11 +68,7 @@ def read(path: Path, kind: type[Kind], values: Any = None) -> Kind:
     import json5  # asv's own reader: the file has comments
 
     try:
-        if values is None:
-            if len(text := files.read_text(path)) > LARGEST:
-                raise ValueError(f"{len(text):,} characters")
-            values = json5.loads(text)
-        return msgspec.convert(values, kind)
+        return msgspec.convert(json5.loads(files.read_text(path)) if values is None else values, kind)
     except (OSError, ValueError, RecursionError) as error:
         raise files.damaged(path, error, ALLOWED) from error
 
