@@ -15,12 +15,11 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.launch import Benchmark, Suites
 from tensorcopy.measure.sides import Side
 from tensorcopy.numbers import counted
-from tensorcopy.results.cases import names_of
+from tensorcopy.results.cases import names_of, some
 from tensorcopy.results.launches import Launch, Place, builds
 from tensorcopy.worker.devices import ACCELERATORS
 
 OF_VALUES = 3  # launches that tell how much a tracked value varies; its benchmark may take minutes
-NAMED = 3  # benchmarks that an error shows
 # What a side takes in a launch, on an AMD EPYC of 2023: to start, for a case, for each byte of its tensor, and for another's case
 START_SECONDS, CASE_SECONDS, BYTE_SECONDS, OWN_FORK_SECONDS = 3.0, 0.025, 6e-9, 0.1
 COUNT_SECONDS = 0.3  # a counted case, or one whose functions are counted
@@ -108,7 +107,7 @@ def wanted(request: Request, suites: Suites, devices: Collection[str]) -> dict[s
     if not chosen:
         names = sorted(name for name, suite in suites.items() if not suite.spec.newest)
         got = f"no case that matches {request.case or request.selection!r}{request.device and f' on {request.device}'}"
-        allowed = f"a regular expression on names such as {', '.join(names[:NAMED]) or 'none'}"
+        allowed = f"a regular expression on names such as {some(names)}"
         raise TensorcopyError("nothing to measure", got=got, allowed=allowed, next="name one of these")
     return chosen
 

@@ -52,7 +52,6 @@ EXACT = 0.5  # of a margin: half of an interval that decides a comparison
 FIRST = 8
 UNDECIDED = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)  # what more launches can decide
 FEW = 2  # environments that are installed whatever room the disk has: what is announced is the most that they take
-NAMED = 3  # cases that a line shows
 
 ALONE = "measured alone, and compared with no other release: measure takes turns with a reference, several --interpreter with each other"
 
@@ -258,9 +257,8 @@ class _Run:
         self.left = self.take(self.tasks(request, suites, "times"))
         target = request.launches
         while target < self.most and not self.is_over and (cases := self.wide()):
-            names, further = ", ".join(case.name for case in cases[:NAMED]), len(cases) - NAMED
             what = f"{counted(len(cases), 'case')} not exact enough after {counted(target, 'launch')}"
-            self.say(f"{what}: {names}{f' and {further} more' if further > 0 else ''}")
+            self.say(f"{what}: {some([case.name for case in cases])}")
             target = min(2 * target, self.most)
             of_wide = {
                 name: replace(suite, selected={text: index for text, index in suite.selected.items() if suite.cases[index] in cases})
