@@ -178,7 +178,8 @@ def choose(
         range_text, at, python = text.partition("@")
         releases = new(campaign.releases, measured) if range_text == NEW else campaign.releases.select(range_text)
         if at and not re.fullmatch(r"3\.\d+", python):
-            raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9", next=f"{range_text}@{pythons[0]}")
+            usable = next(filter(releases[-1].runs_on, pythons), releases[-1].pythons[1])
+            raise TensorcopyError("unknown Python", got=repr(text), allowed="RANGE@3.9", next=f"{range_text}@{usable}")
         able, refused = installable(releases, [python] if python else pythons)
         sides |= dict.fromkeys(able)
         skipped += refused
