@@ -156,18 +156,23 @@ def progress_bar(drawn_on: Console | None = None) -> Iterator[ReportProgress]:
         bars.TextColumn("{task.percentage:>3.0f} %"),
         bars.TimeRemainingColumn(),
     )
-    with bars.Progress(*columns, console=drawn_on) as bar:
-        task, printed = bar.add_task("starting", total=1.0), set()
+    bar, printed = bars.Progress(*columns, console=drawn_on), set[str]()
+    task = bar.add_task("", total=1.0)
 
-        def report_progress(done: float, doing: str) -> None:
-            bar.update(task, description=doing, completed=done)
-            step = doing.partition(":")[0]
-            if not drawn_on.is_terminal and step not in printed:
-                printed.add(step)
-                drawn_on.print(step, soft_wrap=True)
+    def report_progress(done: float, doing: str) -> None:
+        bar.start()  # what is refused before has no bar
+        bar.update(task, description=doing, completed=done)
+        step = doing.partition(":")[0]
+        if not drawn_on.is_terminal and step not in printed:
+            printed.add(step)
+            drawn_on.print(step, soft_wrap=True)
 
+    try:
         yield report_progress
         bar.update(task, completed=1.0)
+    finally:
+        if printed or drawn_on.is_terminal:
+            bar.stop()
 
 
 def refused(error: OSError) -> TensorcopyError:

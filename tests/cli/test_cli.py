@@ -165,5 +165,9 @@ def test_without_a_terminal_progress_is_a_line_for_each_step(capsys):
         for number in (1, 2):
             for case in ("copies.BySize.time_copy", "copies.ByGrad.time_copy"):
                 report_progress(number / 3, f"launch {number} of 2: {case}")
-    lines = [line for line in capsys.readouterr().out.splitlines() if "━" not in line]
+    *lines, bar = capsys.readouterr().out.splitlines()
     assert lines == ["installing torch 2.15.0", "launch 1 of 2", "launch 2 of 2"]
+    assert "━ 100 %" in bar
+    with output.progress_bar(output.console()):
+        pass
+    assert capsys.readouterr().out == ""  # what is refused before its first step has no bar
