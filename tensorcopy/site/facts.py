@@ -1,4 +1,4 @@
-"""The judged results as the pages show them: the one module of the site that imports results and judge. Pure."""
+"""The judged results as the pages show them: the one module of the site that asks the judge. Pure."""
 
 from __future__ import annotations
 
