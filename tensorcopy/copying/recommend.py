@@ -398,18 +398,18 @@ def others(of: Table) -> dict[str, Table]:
     return {f"{each.request.dtype}, {each.request.layout}": each for each in timed}
 
 
-def elsewhere(of: Table) -> dict[str, list[CopyRequest]]:
-    """Return by code what is recommended where x has another layout, with the requests where it is.
+def elsewhere(of: Table) -> dict[str, dict[CopyRequest, float]]:
+    """Return by code what is recommended where x has another layout: the requests, each with the largest ratio of the method of this table.
 
     Only where the recommended method of this table takes longer by what matters. Layouts are timed without grad.
     """
-    found = dict[str, list[CopyRequest]]()
+    found = dict[str, dict[CopyRequest, float]]()
     plain = replace(of, request=replace(of.request, requires_grad=False, keeps_graph=None))
     for other in others(plain).values() if of.rows else ():
-        ratios = [cell.against for column in other.columns if (cell := column.cells.get(of.rows[0].method)) and cell.against]
-        is_slower = any(each.word is Word.SLOWER and each.ratio >= AS_FAST_WITHIN for each in ratios)
-        if is_slower and other.code != of.code and other.request.layout != of.request.layout:
-            found.setdefault(other.code, []).append(other.request)
+        pairs = [cell.against for column in other.columns if (cell := column.cells.get(of.rows[0].method)) and cell.against]
+        ratio = max((each.ratio for each in pairs if each.word is Word.SLOWER), default=1.0)
+        if ratio >= AS_FAST_WITHIN and other.code != of.code and other.request.layout != of.request.layout:
+            found.setdefault(other.code, {})[other.request] = ratio
     return found
 
 

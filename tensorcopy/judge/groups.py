@@ -108,14 +108,6 @@ def gained(cases: Iterable[Standing]) -> tuple[str, str]:
     return gains.pop() if len(gains) == 1 else "", levels.pop() if len(levels) == 1 else ""
 
 
-def back_count(standings: Iterable[Standing]) -> int:
-    """Return how many cases are back to an earlier level in the comparison of their newest release with the one before it.
-
-    It may be more than are open for that: p of an open case is adjusted for the choice among all earlier releases, too.
-    """
-    return sum(each.history.is_back(each.newest) for each in standings if each.newest == len(each.history.releases) - 1)
-
-
 @cache
 def subject(case: Case) -> str:
     """Return what a case is of: its method, or else its suite; a parameter "method" of a third-party suite can be anything."""

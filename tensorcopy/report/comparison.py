@@ -22,7 +22,7 @@ from tensorcopy.results.launches import method_code
 from tensorcopy.results.result import Result, points
 from tensorcopy.results.suite_specs import INSTRUCTIONS
 
-SIGNS = dict(zip(Verdict, "▲▼=?△▽△▽="))
+SIGNS = dict(zip(Verdict, "▲▼=?△▽△▽=", strict=True))
 KNOWN, FAILS = "▴", "✗"  # of a slowdown that is no alarm, since it is accepted or back to an earlier level, and of a case that fails now
 MOVED = (Verdict.SLOWER, Verdict.FASTER, Verdict.HIGHER, Verdict.LOWER, Verdict.MORE, Verdict.FEWER)
 STILL = {Verdict.UNCHANGED: "unchanged", Verdict.EQUAL: "equal"}

@@ -148,9 +148,7 @@ def open_heading(cases: Sequence[OpenMethod], every: Sequence[Standing], newest:
     opened = sum(number.values())
     ages = f"{number[OpenSince.NEW]} new, {number[OpenSince.RECENT]} with the last {LAST} releases, {number[OpenSince.OLDER]} older"
     details = f": {ages}; {accepted or 'none'} accepted" if opened else ""
-    others = f"; {back} more only lost what {gained or 'an earlier release'} had gained" if back else ""
-    if back and (alone := groups.back_count(every)) != back:
-        others += f"; compared with {gained or 'that'} alone, {alone} did"
+    others = f"; those that only lost what {gained or 'an earlier release'} had gained stand last: no news" if back else ""
     of = f"{opened or 'None'} of {counted(len(every), 'case')}"
     return f"{of} on {place} {'are' if opened > 1 else 'is'} slower with torch {newest} than with an earlier release{details}{others}"
 

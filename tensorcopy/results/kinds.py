@@ -44,7 +44,7 @@ class Kind:
     falls: str  # the verdict on a value that is smaller, see `judge.paired.Verdict`
     stays: str
     rises: str
-    decides: bool = False  # whether its changes are in exit codes, in the badge and among what is open: where smaller is better
+    decides: bool = False  # whether it is in exit codes, the badge and what is open: its words are slower and faster
     size: Callable[[float, float, str], str] = _relative_size
     variation: Callable[[Sequence[float], str], str] = _spread_text
     interval: Callable[[Sequence[float], str], str] = lambda ends, unit: signed_interval(ends)

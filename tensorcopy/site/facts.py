@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import sha256
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, zip_longest
 from math import inf, log
 from typing import Any, NamedTuple
 
@@ -15,10 +15,10 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import case_history, comparisons, function_changes, groups
 from tensorcopy.judge.case_history import CaseHistory, OpenSince, Standing, Step
 from tensorcopy.judge.comparisons import Comparison, Question, texts
-from tensorcopy.judge.function_changes import ABSENT, GroupChange, ProfileDifference
-from tensorcopy.judge.groups import OpenMethod, back_count, gained, subject
-from tensorcopy.judge.paired import Change, Reason, Verdict
-from tensorcopy.numbers import count, counted, extent, number, signed, signed_percent, size_range, slowdown
+from tensorcopy.judge.function_changes import ProfileDifference
+from tensorcopy.judge.groups import OpenMethod, gained, subject
+from tensorcopy.judge.paired import MARGIN, Change, Reason, Verdict
+from tensorcopy.numbers import count, counted, extent, signed, signed_percent, size_range, slowdown
 from tensorcopy.results import function_profiles
 from tensorcopy.results.cases import Case, counted_case
 from tensorcopy.results.function_profiles import Profiles
@@ -27,7 +27,7 @@ from tensorcopy.results.result import Result
 from tensorcopy.worker.devices import DEVICES
 
 # that other modules of the site name
-__all__ = ["Case", "OpenMethod", "OpenSince", "Step", "Verdict", "back_count", "gained", "subject", "texts"]
+__all__ = ["Case", "OpenMethod", "OpenSince", "Step", "Verdict", "gained", "subject", "texts"]
 
 SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity", "way")  # parameters whose values need no name
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
@@ -98,6 +98,12 @@ class ShownHistory:
     def open_methods(self, device: str) -> list[OpenMethod]:
         """Return the open cases of a device by method: the newest first, and then those with the largest cost."""
         return groups.open_methods(each for case, each in self.open.items() if case.device == device)
+
+    def undecided(self, device: str) -> int:
+        """Return how many cases of a device may be slower than with their fastest release."""
+        return sum(
+            bool(each.cost and each.cost.verdict is Verdict.UNKNOWN) for case, each in self.standings.items() if case.device == device
+        )
 
     def on(self, device: str) -> list[Result]:
         """Return the results with times on a device, in order of release."""
@@ -180,16 +186,23 @@ class ShownHistory:
     @cached_property
     def ends(self) -> dict[Case, dict[int, int]]:
         """The index of the release that takes a change of a time back, by that of the change; of those that are taken back."""
-        timed = {case: of_case for case, of_case in self.cases.items() if case.spec.timed}
-        ends = {case: {step.index: of_case.taken_back(step) for step in of_case.steps} for case, of_case in timed.items()}
-        return {case: {index: end for index, end in of_case.items() if end is not None} for case, of_case in ends.items()}
+        found: dict[Case, dict[int, int]] = {}
+        for case, of_case in self.cases.items():
+            for step, after in zip_longest(of_case.steps, of_case.steps[1:]) if case.kind.decides else ():
+                end = after.index if after and _undoes(after, step) else of_case.taken_back(step)
+                found.setdefault(case, {}).update({} if end is None else {step.index: end})
+        return found
+
+    def sides(self, case: Case, step: Step) -> tuple[Result, Result]:
+        """Return the results between which a case changed."""
+        of_case = self.cases[case]
+        return of_case.results[of_case.before(step.index)], of_case.results[step.index]
 
     def undone(self, case: Case, step: Step) -> str:
         """Return the release whose slowdown, the change before it, a gain takes back, and little more; "" for none."""
         of_case = self.cases[case]
-        earlier = [each for each in of_case.steps if each.index < step.index and not step.rises and case in self.ends]
-        is_back = earlier and self.ends[case].get(earlier[-1].index) == step.index and earlier[-1].ratio ** 2 * step.ratio > 1
-        return of_case.releases[earlier[-1].index] if is_back else ""
+        earlier = [each for each in of_case.steps if each.index < step.index][-1:]
+        return of_case.releases[earlier[0].index] if earlier and case.kind.decides and _undoes(step, earlier[0]) else ""
 
     def meaning(self, case: Case, step: Step) -> str:
         """Return what a change of a time undoes, or what became of it; "" where it stays and is new."""
@@ -215,9 +228,8 @@ class ShownHistory:
 
     def explained(self, case: Case, step: Step) -> tuple[str, Cause | None]:
         """Return how the instructions of a case changed with its time, and the functions behind that for the smallest tensor, if known."""
-        of_case, order = self.cases[case], self.releases.index
-        before, after = of_case.releases[of_case.before(step.index)], of_case.releases[step.index]
-        ratio = of_case.count_ratio(before, after)
+        (before, after), order = (side.version for side in self.sides(case, step)), self.releases.index
+        ratio = self.cases[case].count_ratio(before, after)
         if ratio and not _explains(ratio, step):
             more = "" if case_history.are_same(ratio) else ", which do not explain it"
             return f"{instructions_text(ratio)}{more}: probably the layout of the binary", None
@@ -286,7 +298,7 @@ class Cause(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The difference with its largest groups: "−1 642 instructions (−29.0 %): allocator −604 (malloc 2× instead of 4×)."."""
+        """The difference with its largest groups: "−1 642 instructions (−29.0 %): allocator −604, dispatcher −240."."""
         difference = self.difference
         total = f"{signed(difference.total)} instructions ({signed_percent(difference.ratio)})"
         if not difference.changed:
@@ -294,17 +306,12 @@ class Cause(NamedTuple):
         groups = difference.groups
         large = [group for group in groups if abs(group.difference) >= LARGE * abs(difference.total)][:GROUPS]
         more = f", and {counted(len(groups) - len(large), 'more group')}" if groups[len(large) :] else ""
-        return f"{total}: {', '.join(f'{group.group} {signed(group.difference)}{self._calls(group)}' for group in large)}{more}."
+        return f"{total}: {', '.join(f'{group.group} {signed(group.difference)}' for group in large)}{more}."
 
-    def _calls(self, group: GroupChange) -> str:
-        """Return the function of a group whose calls changed and made most of its difference."""
-        for change in self.difference.functions:
-            if change.group == group.group and change.calls_changed and change.difference * group.difference > 0:
-                before, after = number(change.before.calls), number(change.after.calls)
-                instead = "gone" if change.after == ABSENT else f"{after}× instead of {before}×"
-                times = f"new, {after}×" if change.before == ABSENT else instead
-                return f" ({'::'.join(change.function[1].split('::')[-2:])} {times})"
-        return ""
+
+def _undoes(gain: Step, slowdown: Step) -> bool:
+    """Return whether a gain takes the slowdown before it back: to a time at most `MARGIN` longer, and rather that than a gain beside it."""
+    return slowdown.rises and 1 / slowdown.ratio**2 < gain.ratio <= (1 + MARGIN) / slowdown.ratio
 
 
 def _explains(ratio: float, step: Step) -> bool:
@@ -393,6 +400,12 @@ def tally(history: ShownHistory, device: str, comparison: Comparison) -> dict[st
         same = sum(map(case_history.are_same, works))
         return {"number": len(cases), "sizes": sizes, "methods": [*dict.fromkeys(map(history.code, cases))], "same": same}
 
+    undone = {
+        case
+        for case in by_word[Verdict.FASTER.value]
+        for step in history.cases[case].steps
+        if history.undone(case, step) and history.sides(case, step) == comparison.sides
+    }
     seen = sorted(comparisons.sensitivity(comparison.changes).items(), key=lambda each: not each[0])
     return {
         "before": before,
@@ -400,6 +413,7 @@ def tally(history: ShownHistory, device: str, comparison: Comparison) -> dict[st
         "slower": of(Verdict.SLOWER.value),
         "back": {**of(BACK), "level": level, "not_more": bool(works) and all(work < 1 or case_history.are_same(work) for work in works)},
         "faster": of(Verdict.FASTER.value),
+        "undone": undone,
         "unchanged": len(by_word[Verdict.UNCHANGED.value]),
         "unknown": len(by_word[Verdict.UNKNOWN.value]),
         "likely": sum(change.likely is Verdict.SLOWER for change in changes.values()),

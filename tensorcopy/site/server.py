@@ -5,12 +5,10 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from functools import partial
-from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-MISSING = "404.html"  # what the site answers for an address without a page
 PORTS = range(8080, 8100)  # the usual port and its neighbours, before any free one
 PATIENCE = 30.0  # seconds that a client may be silent: otherwise it would keep a thread for ever
 
@@ -36,23 +34,6 @@ class _Server(ThreadingHTTPServer):
 
 class _QuietHandler(SimpleHTTPRequestHandler):
     timeout = PATIENCE
-
-    def list_directory(self, path: Any) -> None:
-        """Answer a folder without a page as a missing address."""
-        self.send_error(HTTPStatus.NOT_FOUND)
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer a missing address with the site's own page, as GitHub Pages does."""
-        page = Path(self.directory) / MISSING
-        if code != HTTPStatus.NOT_FOUND or not page.exists():
-            return super().send_error(code, message, explain)
-        self.send_response(code)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(page.stat().st_size))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(page.read_bytes())
-        return None
 
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing: requests would mix with the command's own output."""

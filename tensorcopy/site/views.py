@@ -254,21 +254,18 @@ def _open(site: Site, device: str, history: ShownHistory) -> Values:
     methods = history.open_methods(device)
     back, slower = ([of for each in methods if (each.since is OpenSince.BACK) is wanted for of in each.cases] for wanted in (True, False))
     standings = [each for case, each in history.standings.items() if case.device == device]
-    gained, newest = facts.gained(back), history.newest(device).version
     return {
         **_place(history, device),
         "others": [each for each in site.histories if each is not history and device in each.devices],
-        "release": newest,
+        "release": history.newest(device).version,
         "groups": {since: of for since in OpenSince if (of := [each for each in methods if each.since is since])},
         "slower": slower,
         "methods": len({facts.subject(each.case) for each in slower}),
         "back": back,
-        "gained": gained,
-        "alone": facts.back_count(standings),
-        "with_gained": history.tallies.get((device, gained[0], newest)),
+        "gained": facts.gained(back),
         "cases": len(standings),
         "compared": sum(each.history.is_compared for each in standings),
-        "unknown": sum(each.cost.verdict is Verdict.UNKNOWN for each in standings if each.cost),
+        "unknown": history.undecided(device),
     }
 
 

@@ -148,7 +148,10 @@ def require(device: str) -> None:
     usability, reason = state(device).usability, state(device).reason
     hidden = ", or hide it: CUDA_VISIBLE_DEVICES= measures without it" if device == "cuda" else ""
     what, remedy = {
-        Usability.ABSENT: (f"{device} cannot be used on this machine", "install a torch that is built for it, and its driver"),
+        Usability.ABSENT: (
+            f"{device} cannot be used on this machine",
+            "install a torch or plugin that is built for it, and its driver",
+        ),
         Usability.UNSUPPORTED: (f"this torch cannot use {device}", "name another release, or install a newer driver"),
         Usability.FAILING: (f"{device} is there and fails", f"free or repair it{hidden}"),
     }[usability]

@@ -267,7 +267,7 @@ def test_the_first_screen_answers_five_questions(offline, published_site, device
     assert {question: bottom for question, text in FIRST.items() if (bottom := page.evaluate(BOTTOM, text)) > height} == {}
 
 
-SINCE = r"Slower than it was\? (\S+ \+\d.*? against \d+\.\d+\.\d+, last slowdown with|No case is significantly slower)"
+SINCE = r"Slower than it was\? (\S+ \+\d.*? \(.*?\) against \d+\.\d+\.\d+, last slowdown with|No case is significantly slower)"
 QUESTIONS = {  # by question: the page that answers it, one click away at most, and how on each device
     "which method": ("choose.html", r"An ndarray, own memory, x requires grad CPU", r"An ndarray, own memory, x requires grad CUDA"),
     "is clone().detach() as good": ("index.html", r"detach\(\): takes [\d.–]+ × as long for 2⁰–", r"detach\(\): cannot be told apart"),

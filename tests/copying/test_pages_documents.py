@@ -125,7 +125,7 @@ def test_every_document_of_the_repository_is_read():
 
 # Japanese
 
-NAMES = "tensorcopy torch PyTorch CPU CUDA GPU GitHub English clone ndarray Copy KiB MiB Box Card requires_grad True False"
+NAMES = "tensorcopy torch numpy PyTorch CPU CUDA GPU GitHub English clone ndarray Copy KiB MiB Box Card requires_grad True False"
 
 
 def texts(element: Element, language: str = "en") -> list[tuple[str, str]]:

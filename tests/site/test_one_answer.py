@@ -59,10 +59,10 @@ class Judge:
         return "▴" if self.of_case.is_back(step.index) else "▲" if step.rises else "▾" if self.undone(step) else "▼"
 
     def undone(self, step: case_history.Step) -> str:
-        """Return the release with the slowdown before a gain that this takes back, and not as much again; "" elsewhere."""
+        """Return the release with the slowdown before a gain that this takes back to within 3 %, and not as much again; "" elsewhere."""
         last = [each for each in self.of_case.steps if each.index < step.index][-1:]
-        is_undone = last and last[0].rises and not step.rises and self.of_case.taken_back(last[0]) == step.index
-        return self.of_case.releases[last[0].index] if is_undone and log(last[0].ratio) > log(1 / step.ratio) / 2 else ""
+        is_undone = last and last[0].rises and last[0].ratio * step.ratio <= 1.03 and log(last[0].ratio) > log(1 / step.ratio) / 2
+        return self.of_case.releases[last[0].index] if is_undone else ""
 
     @property
     def measured(self) -> list[str]:
@@ -105,7 +105,9 @@ class Judge:
             return "back to an earlier level"
         if undone := self.undone(step):
             return f"takes back the slowdown of {undone}"
-        later = self.of_case.taken_back(step)
+        following = [each for each in self.of_case.steps if each.index > step.index][:1]
+        is_undone = following and self.undone(following[0]) == self.of_case.releases[step.index]
+        later = following[0].index if is_undone else self.of_case.taken_back(step)
         return "" if later is None else f"{'gone' if step.rises else 'lost'} again by {self.of_case.releases[later]}"
 
 
