@@ -189,9 +189,9 @@ def test_what_is_recommended_or_as_fast_is_tinted(world_files, device, caption):
 
 
 METHODS = {  # by device and method, what its page says of its times for x without and with grad
-    "cpu/detach_clone": (
-        "against x.clone().detach() slower (× 1.11) 2⁷ , this is the recommended form 2¹⁷ to 2²⁰",
-        "this is the recommended form 2⁷ to 2¹⁷",
+    "cpu/clone_detach": (
+        "this is the recommended form 2⁷ , against x.detach().clone() as fast 2¹⁷ , not told apart 2²⁰",
+        "against x.detach().clone() slower (× 1.05 to 1.50) 2⁷ to 2¹⁷",
     ),
     "cpu/tensor": (
         "against x.clone().detach() slower (× 2.44) 2⁷ , against x.detach().clone() faster (× 0.77) 2¹⁷ , not told apart 2²⁰",
@@ -215,14 +215,14 @@ def test_what_costs_time_with_grad_alone_says_so(tmp_path):
     sentence = "Without grad it is as fast, with the same result."
     for time, is_said in ((1.0, True), (1.4, False)):
         times = {f"{world.COPY} detach_clone 128": world.times(1.0, 1.0), f"{world.COPY} clone_detach 128": world.times(time, time)}
-        for numel, slower in ((16, 1.2), (128, 1.5), (1024, 4.0), (2**17, 1.06)):
+        for numel, slower in ((16, 1.2), (128, 1.5), (1024, 3.0), (2**17, 1.06)):
             times[f"{world.GRAD} detach_clone {numel} True"] = world.times(1.0, 1.0)
             times[f"{world.GRAD} clone_detach {numel} True"] = world.times(slower, slower)
         folder = tmp_path / str(time)
         launch_files.write(folder, times, noise=0.002)
         launch_files.write_counts(folder, "2.15.0", {}, methods=world.methods("cpu"))
         answer = read(world.files_of(folder)["index.html"]).first("table.answers tr").text
-        assert "x.clone().detach(): takes 1.2–1.5 × as long for 2⁴–2⁷ elements, 4 × for 2¹⁰, and less than 1.1 × for 2¹⁷." in answer
+        assert "x.clone().detach(): takes 1.2–1.5 × as long for 2⁴–2⁷ elements, 3 × for 2¹⁰, and less than 1.1 × for 2¹⁷." in answer
         assert (sentence in answer) == is_said
 
 
