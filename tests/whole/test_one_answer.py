@@ -404,6 +404,7 @@ def fixed(monkeypatch):
         ((A, B, "--case", "track_loss", "--fail-on", "slower"), 0),  # a value is neither slower nor faster
         ((A, B, "--case", "track_varies"), 0),  # undecided, and compared
         ((A, B, "--case", "track_once"), 3),  # of one launch: nothing was compared
+        (("2.11.0", B, "--case", "copies.BySize tensor numel=16$"), 3),  # which never met
         ((A, B, "--device", "cuda", "--case", "new_tensor", "--fail-on", "slower"), 0),
         ((A, "2.12.1"), 2),  # which was not measured
         ((f"{A}@mars", B), 2),
@@ -415,13 +416,6 @@ def test_the_exit_code_of_compare(fixed, capsys, words, code):
     """2: an error, also one of a case; 1: a case is slower, and that is news; 3: nothing was compared. Of both a line says why."""
     assert main(["compare", *words]) == code
     assert capsys.readouterr().err.startswith("tensorcopy: ") is (code in (2, 3) and words != (A, B))
-
-
-def test_releases_that_never_met_need_no_more_launches(fixed, capsys):
-    """The line has the reason, which more launches of either alone do not mend."""
-    assert main(["compare", "2.11.0", B, "--case", "copies.BySize tensor numel=16$"]) == 3
-    reason = "never measured beside each other, not even by way of another release"
-    assert capsys.readouterr().err == f"tensorcopy: nothing was compared: {reason}\n"
 
 
 def test_a_filter_selects_what_is_shown_and_not_what_is_judged(fixed, capsys):
