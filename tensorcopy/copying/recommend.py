@@ -426,7 +426,8 @@ def compared(of: Table, method: str) -> str:
         return Word.TOO_FEW_LAUNCHES.value if having else "not timed"
     if words <= {Word.AS_FAST, Word.FASTER}:
         return "at least as fast" if Word.FASTER in words else Word.AS_FAST.value
-    return Word.SLOWER.value if Word.SLOWER in words else "cannot be told apart"
+    undecided = "as fast or cannot be told apart" if Word.AS_FAST in words else "cannot be told apart"
+    return Word.SLOWER.value if Word.SLOWER in words else undecided
 
 
 def matches(row: Mapping[str, Any], request: CopyRequest) -> bool:

@@ -551,7 +551,8 @@ def charted(history: ShownHistory, device: str) -> dict[tuple[str, str], list[Ca
 def spans(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return each value with the releases in a row that have it: ("4 MiB", "1.9.0 to 2.15.0"); pairs : release and value, if any."""
     runs = [(value, [release for release, _ in of]) for value, of in groupby((pair for pair in pairs if pair[1]), key=lambda pair: pair[1])]
-    return [(value, " to ".join(dict.fromkeys((releases[0], releases[-1])))) for value, releases in runs]
+    words = {1: "", 2: " and "}
+    return [(value, words.get(len(of), " to ").join(dict.fromkeys((of[0], of[-1])))) for value, of in runs]
 
 
 def pair_address(before: str, after: str) -> str:

@@ -174,7 +174,7 @@ def cell(history: ShownHistory, case: Case) -> Values:
         "address": history.address(case),
         "value": "fails" if case in history.results[-1].failures else quantity(value, of_case.unit),
         "line": spark(of_case.values),
-        "open": signed_percent(standing.ratio) if standing and history.is_open(case) else "",
+        "open": signed_percent(standing.ratio) if standing and standing.since not in (None, OpenSince.BACK) else "",
         "newest": newest or ("?" if of_case.unknown else "="),
     }
 

@@ -47,7 +47,7 @@ class Judge:
     @property
     def mark(self) -> tuple[str, float | None]:
         """What stands below its newest time: the cost of an open case, or else the newest change with its release, "=" or "?"."""
-        if self.since not in (None, OpenSince.BACK):
+        if self.standing and self.standing.since not in (None, OpenSince.BACK):
             return "", self.standing.ratio
         if self.of_case.steps:
             step = self.of_case.steps[-1]
@@ -258,7 +258,7 @@ def of_grids(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
                 yield f"{address}: {judge.case.name} is {value}"
             if not is_mark(below, mark, ratio):
                 yield f"{address}: {judge.case.name} has {below}"
-            if ("slower" in str(cell.all("small")[-1].attributes.get("class"))) != (judge.since not in (None, OpenSince.BACK)):
+            if ("slower" in str(cell.all("small")[-1].attributes.get("class"))) != (mark == ""):
                 yield f"{address}: {judge.case.name} is open or not"
     lost = {judge.case for judge in by_address.values()} - {case for address, case in seen if address == "history.html"}
     yield from (f"history.html: no {case.name}" for case in lost)

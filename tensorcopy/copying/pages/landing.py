@@ -66,6 +66,7 @@ def _answers(site: Site, history: ShownHistory, device: str, tables: Mapping[str
         "tables": shown,
         "cannot": [(wish, factor) for wish, table in answered.items() if (factor := _cannot(table))],
         "numpy": newest.provenance["numpy"],
+        "hugepages": newest.provenance.get("hugepages", ""),
         "memory": _memory(history, device),
         "no_copy": {case for case in history.open if (newest.outcome(facts.subject(case), "plain", device) or {}).get("shares_storage")},
     }
