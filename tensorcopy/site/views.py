@@ -163,19 +163,21 @@ def grids(history: ShownHistory, cases: Sequence[Case]) -> list[facts.Grid]:
 
 
 def cell(history: ShownHistory, case: Case) -> Values:
-    """Return a case in a table of times: its newest time, its line, and what it is slower than it was, or its newest change."""
-    of_case, standing = history.cases[case], history.standings.get(case)
-    step = of_case.steps[-1] if of_case.steps else None
-    value = of_case.values[of_case.places[-1]] if of_case.places else None
-    size = case.kind.size(step.before, step.after, case.spec.unit) if step else ""
-    newest = f"{SIGNS[history.style(case, step)]} {size} {of_case.releases[step.index]}" if step else ""
+    """Return a case in a table of times: its newest time, its line, and what it is slower than it was, or its change from the first."""
+    of_case, standing, places = history.cases[case], history.standings.get(case), history.cases[case].places
+    first, value = (of_case.values[places[place]] if places else None for place in (0, -1))
+    change = of_case.change(places[0], places[-1]) if len(places) > 1 else None
+    mark = "?" if change and change.verdict is Verdict.UNKNOWN else "=" if change else ""
+    if change and change.changed:
+        size = signed_percent(change.size) if case.spec.timed else case.kind.size(first or 0.0, value or 0.0, case.spec.unit)
+        mark = f"{SIGNS['slower' if size.startswith('+') else 'faster']} {size}"
     return {
         "css": "",
         "address": history.address(case),
         "value": "fails" if case in history.results[-1].failures else quantity(value, of_case.unit),
         "line": spark(of_case.values),
         "open": signed_percent(standing.ratio) if standing and standing.since not in (None, OpenSince.BACK) else "",
-        "newest": newest or ("?" if of_case.unknown else "="),
+        "mark": mark,
     }
 
 

@@ -46,14 +46,15 @@ class Judge:
 
     @property
     def mark(self) -> tuple[str, float | None]:
-        """What stands below its newest time: the cost of an open case, or else the newest change with its release, "=" or "?"."""
+        """What stands below its newest time: the cost of an open case, or else the change from the first release, "=" or "?"."""
         if self.standing and self.standing.since not in (None, OpenSince.BACK):
             return "", self.standing.ratio
-        if self.of_case.steps:
-            step = self.of_case.steps[-1]
-            ratio = None if self.case.spec.metric == "tracked" else step.ratio
-            return f"{self.sign(step)} {self.of_case.releases[step.index]}", ratio
-        return "?" if self.of_case.unknown else "=", None
+        places = self.of_case.places
+        change = self.change(places[0], places[-1]) if len(places) > 1 else None
+        if change and change.verdict.value in ("slower", "faster", "higher", "lower"):
+            ratio = None if self.case.spec.metric == "tracked" else change.ratio
+            return "▲" if change.verdict.value in ("slower", "higher") else "▼", ratio
+        return ("?" if change.verdict is Verdict.UNKNOWN else "=") if change else "", None
 
     def sign(self, step: case_history.Step) -> str:
         return "▴" if self.of_case.is_back(step.index) else "▲" if step.rises else "▾" if self.undone(step) else "▼"
@@ -258,17 +259,16 @@ def of_grids(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
                 yield f"{address}: {judge.case.name} is {value}"
             if not is_mark(below, mark, ratio):
                 yield f"{address}: {judge.case.name} has {below}"
-            if ("slower" in str(cell.all("small")[-1].attributes.get("class"))) != (mark == ""):
+            if ("slower" in str(cell.all("small")[-1].attributes.get("class"))) != (ratio is not None and mark == ""):
                 yield f"{address}: {judge.case.name} is open or not"
     lost = {judge.case for judge in by_address.values()} - {case for address, case in seen if address == "history.html"}
     yield from (f"history.html: no {case.name}" for case in lost)
 
 
 def is_mark(text: str, mark: str, ratio: float | None) -> bool:
-    """Return whether a text is a mark with a release, and between them a percentage of a ratio, or what a tracked value changed by."""
-    arrow, _, release = mark.partition(" ")
-    size = text.removeprefix(arrow).removesuffix(release).strip()
-    return text.startswith(arrow) and text.endswith(release) and (is_change(size, [ratio]) if ratio else bool(size) == bool(release))
+    """Return whether a text is a mark, and behind it a percentage of a ratio, or what a tracked value changed by."""
+    size = text.removeprefix(mark).strip()
+    return text.startswith(mark) and (is_change(size, [ratio]) if ratio else bool(size) == (mark in ("▲", "▼")))
 
 
 def of_charts(site: facts.Site, files: dict[str, str]) -> Iterator[str]:

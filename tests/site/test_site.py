@@ -154,7 +154,10 @@ def test_functions_that_were_counted_without_grad_say_so_beside_a_case_with_it(t
         world.write_profile(tmp_path / "box", release, {f"tensor {world.SMALL} float32 contiguous": parsing})
     page = read(world.files_of(tmp_path)["methods/cpu/tensor.html"])
     told = {fold.first("summary").text: fold.first("li").all("a")[0].text for fold in page.all("details") if fold.all("li")}
-    assert {"requires grad" in name: text for name, text in told.items()} == {False: "why", True: "why, without grad (+12.0 % instructions)"}
+    assert {"requires grad" in name: text for name, text in told.items()} == {
+        False: "why",
+        True: "why, without grad (+12.0 % instructions)",
+    }
 
 
 def test_a_slowdown_that_is_back_is_no_news(world_files):
@@ -168,7 +171,9 @@ def test_a_slowdown_that_is_back_is_no_news(world_files):
     assert code not in first.partition("Slower than it was?")[2].partition("How sure")[0]
     assert "with reasons" not in first, "of the methods that are slower, none is left for the other page"
     page = read(world_files["regressions.html"]).by_id("cpu")
-    assert "3 of 22 cases (2 methods) are slower than with their fastest release, 2 newly with 2.15.0; 3 may be. Others only lost" in page.text
+    assert (
+        "3 of 22 cases (2 methods) are slower than with their fastest release, 2 newly with 2.15.0; 3 may be. Others only lost" in page.text
+    )
     back = page.text.partition("In the last releases")[2].partition("Back to the level of 2.13.0: no news")[2]  # it stands last
     assert [each.text[0] for each in page.all("b.back")] == ["+", "+"]  # its cost, and the slowdown: neither is red
     assert "same instructions: probably the layout of the binary" in back
@@ -208,15 +213,12 @@ def test_each_change_has_its_instructions_and_functions_beside_it(world_files, m
 
 
 def test_a_gain_that_takes_back_the_slowdown_before_it_says_so(world_files, world_site):
-    """It is grey and has a sign of its own, also in tables; a larger gain, and a gain after none, is a gain."""
+    """It is grey."""
     page = read(world_files["methods/cpu/detach_clone.html"]).by_id(f"copies.BySize-{world.LARGE}")
     gain, slowdown = page.all("li")
     assert re.match(r"−1\d\.\d % with 2\.13\.0, takes back the slowdown of 2\.12\.1;", gain.text)
     assert re.match(r"\+1\d\.\d % with 2\.12\.1, gone again by 2\.13\.0;", slowdown.text)
     assert [each.first("b").attributes["class"] for each in (gain, slowdown)] == ["undone", "slower"]
-    cells = " ".join(cell.text for cell in read(world_files["history.html"]).all("td"))
-    assert re.search(r"▾ −1\d\.\d % 2\.13\.0", cells)
-    assert re.search(r"▼ −1\d\.\d % 2\.14\.1", cells), "that of clone_detach"
 
 
 LAYOUT = "probably the layout of the binary"

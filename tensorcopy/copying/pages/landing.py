@@ -65,8 +65,6 @@ def _answers(site: Site, history: ShownHistory, device: str, tables: Mapping[str
         "others": [each for each in others if each is not of_own],
         "tables": shown,
         "cannot": [(wish, factor) for wish, table in answered.items() if (factor := _cannot(table))],
-        "numpy": newest.provenance["numpy"],
-        "hugepages": newest.provenance.get("hugepages", ""),
         "memory": _memory(history, device),
         "no_copy": {case for case in history.open if (newest.outcome(facts.subject(case), "plain", device) or {}).get("shares_storage")},
     }
