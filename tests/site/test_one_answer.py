@@ -373,7 +373,8 @@ def of_comparison(history, comparison, section, in_index, address) -> Iterator[s
     expected["fail"] = sum(change.reason.value == "failed_after" for change in timed.values())
     if {name: told.get(name, 0) for name in expected} != expected or f"(of {len(timed)})" not in text:
         yield text
-    marks = [f"{mark} {number}" for mark, number in zip("▲▴▼", (len(slower), len(back), len(of[Verdict.FASTER]))) if number]
+    numbers_of = (len(slower), len(back), len(of[Verdict.FASTER]), len(of[Verdict.UNKNOWN]))
+    marks = [f"{mark} {number}" for mark, number in zip("▲▴▼?", numbers_of) if number]
     if not all(all(mark in cell for mark in marks) and cell.endswith(f"of {len(timed)}") for cell in in_index):
         yield f"{in_index} in the index, not {marks}"
     by_address = {history.address(case): case for case in timed}
