@@ -151,7 +151,7 @@ def read(folder: Path, shipped: Campaign | None = None) -> Campaign:
 def _of_tables(tables: _Tables, folder: Path) -> Campaign:
     """Return the campaign that a project declares. Raises TensorcopyError for a suite that is none."""
     project, own = tables.project or _Project(), folder / release_table.TABLE.name
-    releases = release_table.load(*([own] if files.is_there(own) else []))
+    releases = release_table.load(release_table.TABLE, *([own] if files.is_there(own) else []))
     name, suites, threads = project.name or default_name(folder), None, 1
     if tables.suites:
         suites, threads = (folder / tables.suites.path).resolve(), tables.suites.threads

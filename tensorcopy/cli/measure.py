@@ -49,7 +49,7 @@ def add(commands: Any) -> None:
     taken.add_argument("--bench", type=settings.expression, default="", metavar="REGEX", help="cases by asv's names; default: all")
     several = 'measure the torch of this Python and install nothing: "same", a program or a path; several take turns with each other'
     taken.add_argument("--interpreter", action="append", default=[], metavar="PYTHON", help=several)
-    added = "only add this release, such as 2.16.0, to the table, or with NEW all that the package index has and the table lacks"
+    added = "only add this release, such as 2.16.0, to the table, or with NEW all newer ones of the package index"
     taken.add_argument("--add-release", metavar="VERSION", help=added)
 
     history = "the folder in results; default: that of these conditions, or a new one named after this host"
@@ -120,7 +120,7 @@ def print_outcome(outcome: RunOutcome) -> int:
 
 
 def _add_releases(version: str, own: Campaign) -> int:
-    """Add a release to the table, or with NEW all that the package index has and the table lacks. Raises TensorcopyError."""
+    """Add a release to the table, or with NEW all newer ones of the package index. Raises TensorcopyError."""
     from tensorcopy.measure.sides import NEW
     from tensorcopy.releases import release_table, wheel_index
 

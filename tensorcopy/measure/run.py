@@ -172,7 +172,7 @@ class _Run:
             return
         folder = next(each for each in (self.paths.environments, *self.paths.environments.parents) if each.exists())
         free = shutil.disk_usage(folder).free / 1e9
-        needed = sum(environments.gigabytes(folder, each.release, each.python) for each in missing)
+        needed = sum(environments.gigabytes(each.release) for each in missing)
         size = f": about {needed} GB, and" if needed else ";"
         number = f"{counted(self.installed, 'environment')} {'is' if self.installed == 1 else 'are'} to be installed"
         self.say(f"{number}{size} {free:.0f} GB are free")

@@ -270,9 +270,6 @@ def in_interpreters(pythons: Sequence[str], campaign: Campaign, named: Sequence[
         torches = [*pool.map(lambda python: interpreters.torch_of(interpreters.executable(python)), asked)]
     sides: dict[Place, Side] = {}
     for python, torch in zip(asked, torches):
-        if not torch:
-            following = f"uv pip install --python {python} torch"
-            raise TensorcopyError("this interpreter has no torch", got=python, allowed="a Python with torch", next=following)
         version, minor_of_python, sha, wheel = torch
         side = Side(environments.released_as(version, sha, campaign.releases), minor_of_python, wheel, python)
         if (other := sides.setdefault(side.place, side)) is not side:
@@ -349,7 +346,7 @@ def differ(base: str, head: str, campaign: Campaign) -> bool:
 def table_of(commit: str, campaign: Campaign, paths: Paths) -> ReleaseIndex:
     """Return the table of releases of a commit; that of this tensorcopy for a project."""
     own = checked_out(commit, paths) / TABLE
-    return release_table.of_tables(own) if files.is_there(own) else campaign.releases
+    return release_table.load(own) if files.is_there(own) else campaign.releases
 
 
 def _packages(folder: Path, campaign: Campaign) -> list[str] | None:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorcopy import files
-from tensorcopy.errors import DiskError, TensorcopyError, of_text
-from tensorcopy.releases import interpreters, uv
+from tensorcopy.errors import DiskError, TensorcopyError
+from tensorcopy.releases import uv
 from tensorcopy.releases.release_table import TABLE, Release, ReleaseIndex, minor, numpy_for
 from tensorcopy.worker.devices import WHEELS, has_kernels
 from tensorcopy.worker.nvidia import Gpu
@@ -26,8 +26,8 @@ from tensorcopy.worker.packages import WRITTEN
 if TYPE_CHECKING:  # a campaign has releases
     from tensorcopy.campaign import Campaign
 
-# on the disk for an environment with CUDA, by torch's major version, with the files that it shares with uv's cache: the most that `du`
-# shows, rounded up; 1.6 to 2.3 GB of torch 1, and 3.4 to 6.8 GB of torch 2
+# on the disk for an environment with CUDA, by torch's major version: the most that `du` shows, rounded up; 1.6 to 2.3 GB of torch 1, and
+# 3.4 to 6.8 GB of torch 2
 GIGABYTES = {1: 3, 2: 7}
 BACKEND = "UV_TORCH_BACKEND"  # environment variable of uv: the kind of wheel that it installs, instead of the package index's default
 LARGEST_SOURCE = 1 << 20  # bytes of a file that is read for its digest
@@ -90,12 +90,9 @@ def is_complete(path: Path) -> bool:
     return (path / COMPLETE).exists()
 
 
-def gigabytes(directory: Path, release: Release, python: str) -> int:
-    """Return about how much space an environment in `directory` needs; 0 where uv links its cache, or for a build without CUDA."""
-    interpreter = uv.find_python(python)
-    if expected_build() != "cuda" or (interpreter and uv.has_cached(f"torch=={release.version}", interpreter, directory)):
-        return 0
-    return GIGABYTES.get(minor(release.version)[0], max(GIGABYTES.values()))
+def gigabytes(release: Release) -> int:
+    """Return how much space an environment needs, at most: uv links what it has in its cache; 0 for a build without CUDA."""
+    return GIGABYTES.get(minor(release.version)[0], max(GIGABYTES.values())) if expected_build() == "cuda" else 0
 
 
 def install(directory: Path, release: Release, python: str, build: str, campaign: Campaign) -> Path:
@@ -112,7 +109,13 @@ def install(directory: Path, release: Release, python: str, build: str, campaign
     text = "\n".join([*requirements, *of_backend, *(f"# {_digest(folder, campaign)} of {folder}" for folder in campaign.sources())])
     with files.locked(path.with_name(f".{path.name}.lock")):  # uv would remove what another program has installed
         if not (is_complete(path) and (path / COMPLETE).read_text(encoding="utf-8") == text):
-            _install(path, release, python, requirements, is_own=bool(campaign.requirements()))
+            interpreter = uv.find_python(python)
+            assert interpreter is not None  # `sides.of_release` has found it
+            try:
+                uv.make_environment(path, interpreter, requirements)
+            except DiskError:
+                shutil.rmtree(path, ignore_errors=True)  # half of it would take the space that something else needs
+                raise
             (path / COMPLETE).write_text(text, encoding="utf-8")
     return uv.interpreter(path)
 
@@ -130,37 +133,15 @@ def _digest(package: Path, campaign: Campaign) -> str:
     return digest.hexdigest()[:12]
 
 
-def _install(path: Path, release: Release, python: str, requirements: list[str], *, is_own: bool) -> None:
-    """Let uv make an environment; is_own : whether a campaign has requirements. Raises TensorcopyError."""
-    interpreter = uv.find_python(python)
-    assert interpreter is not None  # `sides.of_release` has found it
-    try:
-        uv.make_environment(path, interpreter, requirements)
-    except uv.UvFailed as error:
-        disk = of_text(str(error))
-        if disk is not None:
-            shutil.rmtree(path, ignore_errors=True)  # half of it would take the space that something else needs
-            room = f"free {max(GIGABYTES.values()) + 1} GB for each environment, or name fewer releases"
-            raise DiskError(f"torch {release.version} was not installed", got=disk.got, allowed=disk.allowed, next=room) from error
-        allowed, following = "a package index with the wheel that uv can reach", "check the network and UV_INDEX_URL, then repeat"
-        if is_own and not error.is_of_network:
-            allowed = f"{', '.join(requirements)}, if they can be installed together"
-            following = f"correct requires in {interpreters.FILE}, or name another release"
-        what = f"torch {release.version} was not installed on Python {python}"
-        raise TensorcopyError(what, got=str(error), allowed=allowed, next=following) from error
-
-
 def verify(provenance: Mapping[str, Any], release: Release, python: str, build: str, campaign: Campaign, folder: Path) -> None:
     """Raise TensorcopyError where what an environment reports differs from the table; folder : of the environment."""
     numpy = numpy_for(release, python) if campaign.pins_numpy else ""
     expected = {"torch": release.version, "torch_sha": release.sha, "build": build, "numpy": numpy, "asv_runner": runner()}
-    row = f"correct the row of {release.version} in {TABLE.name}, or install from another index"
-    remedies = {"torch": row, "torch_sha": row, "build": f"set {BACKEND} to the intended build, such as cpu or cu126"}
     for name, value in expected.items():
-        installed = provenance[name].split("+")[0] if name == "torch" else provenance[name]
+        installed = str(provenance[name]).split("+")[0]
         if value and installed != value:  # "" for what the campaign requires
-            following = remedies.get(name, f"remove {folder} and repeat")
             what = f"the environment of torch {release.version} is refused: its {name} differs from the table of releases"
+            following = f"remove {folder} and repeat, set {BACKEND} to the build, such as cu126, or correct the row in {TABLE.name}"
             raise TensorcopyError(what, got=f"{installed} in {provenance['torch']}", allowed=value, next=following)
 
 
@@ -168,10 +149,8 @@ def released_as(torch: str, sha: str, releases: ReleaseIndex) -> Release:
     """Return the release of a SHA that a torch reports; torch : its version. Raises TensorcopyError."""
     if release := releases.of(sha):
         return release
-    version = torch.split("+")[0]
-    other = "" if version in [release.version for release in releases] else f"tensorcopy measure --add-release {version}, or "
     what, got, allowed = "this torch is not in the table of releases", f"{torch} built from {sha}", "a SHA in the table of releases"
-    raise TensorcopyError(what, got=got, allowed=allowed, next=f"{other}measure a release of the table")
+    raise TensorcopyError(what, got=got, allowed=allowed, next="tensorcopy measure --add-release NEW, or another torch")
 
 
 def bytecode_in(folder: Path) -> dict[str, str]:
@@ -179,12 +158,8 @@ def bytecode_in(folder: Path) -> dict[str, str]:
     return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
 
 
-def this_python() -> str:
-    """Return the minor version of the running interpreter, such as "3.12"."""
-    return "{}.{}".format(*minor(platform.python_version()))
-
-
 def known_pythons(preferred: Sequence[str] = ()) -> list[str]:
     """Return Pythons to look for on this machine: those of `preferred`, the running one, then the others from the newest on."""
-    others = [this_python(), *(f"3.{second}" for second in range(sys.version_info.minor + 3, 7, -1))]
+    running = sys.version_info.minor
+    others = [f"3.{second}" for second in (running, *range(running + 3, 7, -1))]
     return list(dict.fromkeys([*preferred, *others]))

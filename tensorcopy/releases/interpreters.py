@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import secrets
 import shlex
 import shutil
@@ -17,15 +16,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from tensorcopy.errors import TensorcopyError, exception_line, of_text
 from tensorcopy.worker import processes
-from tensorcopy.worker.devices import WHEELS
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 SEARCH_PATHS = ("PYTHONPATH", "ASV_PYTHONPATH")  # Python's and asv's: asv's runner drops what is only in the first
@@ -45,25 +43,11 @@ def executable(python: str) -> Path:
     return Path(path).absolute()  # probes start in another folder
 
 
-# torch's own file of its version needs no import of torch, which takes seconds
-TORCH = f"""
-import importlib.util, json, os, runpy, sys
-version = runpy.run_path(os.path.join(os.path.dirname(importlib.util.find_spec("torch").origin), "version.py"))
-kinds = [kind for kind, name in { {kind: name for kind, (name, _) in WHEELS.items()} }.items() if version.get(name) is not None]
-print(json.dumps([version["__version__"].partition("+")[0], "%d.%d" % sys.version_info[:2], version["git_version"], *kinds, "cpu"][:4]))
-"""
-
-
 def torch_of(python: Path) -> list[str]:
-    """Return the version of an interpreter's torch, its Python, torch's SHA and the kind of its wheel, without importing it.
-
-    Nothing where it has none, or cannot be asked.
-    """
-    try:
-        asked = subprocess.run([python, "-I", "-c", TORCH], capture_output=True, text=True, check=True, timeout=60)
-        return [str(part) for part in json.loads(asked.stdout)]
-    except (OSError, subprocess.SubprocessError, ValueError):
-        return []
+    """Return the version of an interpreter's torch, its Python, torch's SHA and the kind of its wheel. Raises TensorcopyError."""
+    provenance = run_probe(python, "tensorcopy.worker.provenance")["provenance"]
+    of_python = provenance["python"].rpartition(".")[0]
+    return [provenance["torch"].partition("+")[0], of_python, provenance["torch_sha"], provenance["build"]]
 
 
 def run_probe(
@@ -83,55 +67,38 @@ def run_probe(
     """
     command = [str(python), "-m", processes.__name__, module, *arguments]
     inherited = os.environ if variables is None else variables
-    with (
-        _package() as folder,
-        tempfile.TemporaryFile("w+", errors="replace") as errors,  # a file, since an unread pipe would fill up and block the process
-        started_process(command, stderr=errors, env={**inherited, "PYTHONPATH": search_path([folder], python)}, cwd=folder) as process,
-    ):
-        assert process.stdout is not None
-        document, is_imported = None, False
-        for line in process.stdout:  # the last is the result, unless an own operation has printed
+    # errors go to a file, since an unread pipe would fill up and block the process
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+", errors="replace") as errors:
+        # a link: the packages installed beside this one are for this Python, not for the other one
+        variables = {**inherited, "PYTHONPATH": search_path([_linked(Path(folder), {"tensorcopy": PACKAGE})], python)}
+        options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": errors, "text": True, "errors": "replace"}
+        with subprocess.Popen(command, env=variables, cwd=folder, start_new_session=True, **options) as process:
+            assert process.stdout is not None
+            document = None
             try:
-                document = json.loads(line)
-            except ValueError:
-                document = None
-            if isinstance(document, dict) and document.keys() == {"share", "doing"}:
-                report_progress(document["share"], document["doing"])
-            if document == processes.IMPORTED:
-                is_imported, document = True, None
-        process.wait()
+                for line in process.stdout:  # the last is the result, unless what is run has printed
+                    try:
+                        document = json.loads(line)
+                    except ValueError:
+                        document = None
+                    if isinstance(document, dict) and document.keys() == {"share", "doing"}:
+                        report_progress(document["share"], document["doing"])
+                process.wait()
+            except BaseException:  # an interruption, which does not reach what the process has started
+                with suppress(AttributeError, OSError):  # Windows has no groups of processes, and this one may have ended
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.kill()
+                raise
         errors.seek(0)
         stderr = errors.read().strip()
     if isinstance(document, dict) and "error" in document:
         raise TensorcopyError(**document["error"])
-    if isinstance(document, dict) and document and process.returncode == 0:
+    if isinstance(document, dict) and process.returncode == 0:
         return document
     got = exception_line(stderr) or f"no output, exit status {process.returncode}"
-    if is_imported and not re.match(r"(Import|ModuleNotFound)Error", got):
-        following = f"PYTHONPATH={shlex.quote(str(PACKAGE.parent))} {shlex.join(command)} shows the full error"
-        raise of_text(stderr) or TensorcopyError(f"{module} failed in {command[0]}", got=got, allowed="no error", next=following)
-    raise of_text(stderr) or TensorcopyError(
-        f"{command[0]} cannot import torch and tensorcopy's registry",
-        got=got,
-        allowed="torch 1.9 or newer and numpy on Python 3.9 or newer",
-        next=f"{shlex.quote(command[0])} -c 'import torch, numpy' shows the full error",
-    )
-
-
-@contextmanager
-def started_process(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
-    """Yield a process that writes text to `stdout`, a pipe; where this one is interrupted, it is killed with all that it has started.
-
-    options : of Popen
-    """
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors="replace", start_new_session=True, **options) as process:
-        try:
-            yield process
-        except BaseException:
-            with suppress(AttributeError, OSError):  # Windows has no groups of processes, and this one may have ended
-                os.killpg(process.pid, signal.SIGKILL)
-            process.kill()
-            raise
+    allowed = "torch 1.9 or newer and numpy on Python 3.9 or newer, and no error"
+    following = f"PYTHONPATH={shlex.quote(str(PACKAGE.parent))} {shlex.join(command)} shows the full error"
+    raise of_text(stderr) or TensorcopyError(f"{module} failed in {python}", got=got, allowed=allowed, next=following)
 
 
 def search_path(folders: Sequence[Path], python: Path) -> str:
@@ -141,19 +108,6 @@ def search_path(folders: Sequence[Path], python: Path) -> str:
     """
     callers = os.environ.get("PYTHONPATH", "") if python == Path(sys.executable) else ""
     return os.pathsep.join(filter(None, [*map(str, folders), callers]))
-
-
-@contextmanager
-def _package() -> Iterator[Path]:
-    """Yield a folder that contains this package and no other.
-
-    An installed package is linked: the packages installed beside it are for this Python, not for the other one.
-    """
-    if is_checkout():
-        yield CHECKOUT
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        yield _linked(Path(folder), {"tensorcopy": PACKAGE})
 
 
 def is_checkout() -> bool:

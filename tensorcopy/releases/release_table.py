@@ -7,16 +7,16 @@ the package's table lacks.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import date
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 from packaging.version import Version
 
 from tensorcopy import files
@@ -34,7 +34,7 @@ Kernel = Annotated[str, Meta(pattern=r"^(sm|compute)_\d{2,3}[af]?$")]
 class Release:
     """A torch release, one row of the table."""
 
-    version: str
+    version: Annotated[str, Meta(pattern=r"^\d{1,4}\.\d{1,4}\.\d{1,4}$")]
     date: date  # of the upload
     sha: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]  # PyTorch's commit, which the wheel reports as torch.version.git_version
     pythons: tuple[Python, Python]  # the first and the last minor with a Linux x86-64 wheel
@@ -63,6 +63,13 @@ class Release:
         return [f"torch=={self.version}", f"numpy=={numpy}" if numpy else any_numpy, *self.requires]
 
 
+class _Table(Struct, forbid_unknown_fields=True):
+    """The file."""
+
+    release: tuple[Release, ...] = ()
+    numpy_by_python: dict[str, str] = {}
+
+
 class ReleaseIndex(tuple[Release, ...]):
     """The releases of a table in order of version, found by SHA: of another commit nothing is known."""
 
@@ -80,18 +87,14 @@ class ReleaseIndex(tuple[Release, ...]):
         Raises TensorcopyError.
         """
         version = name.removeprefix("v")
-        patches = [row.version for row in self if name.count(".") == 1 and row.version.startswith(f"{version}.")]
-        for row in self:
-            if row.version == (patches[-1] if patches else version) or (len(name) >= 7 and row.sha.startswith(name)):
-                return row
-        following = "name one of these"
-        with suppress(ValueError):
-            asked = Version(version)
-            if not self or asked > Version(self[0].version):  # an older one cannot be added: it is probably of a project
-                following = f"tensorcopy measure --add-release {asked}"
-        raise TensorcopyError(
-            "unknown torch release", got=repr(name), allowed=", ".join(release.version for release in self) or "none yet", next=following
-        )
+        patches = [row for row in self if name.count(".") == 1 and row.version.startswith(f"{version}.")]
+        named = [row for row in self if row.version == version or (len(name) >= 7 and row.sha.startswith(name))]
+        if found := named or patches:
+            return found[-1]
+        # an older one cannot be added: it is probably of a project
+        following = f"tensorcopy measure --add-release {version}" if re.fullmatch(r"[2-9]\.\d+(\.\d+)?", version) else "name one of these"
+        allowed = ", ".join(release.version for release in self)
+        raise TensorcopyError("unknown torch release", got=repr(name), allowed=allowed, next=following)
 
     def select(self, text: str) -> list[Release]:
         """Return the releases in `text`: "2.15.0", "2.10..", "..2.0.1", "2.5.1..2.9.1"; an end that is left out is open.
@@ -121,64 +124,32 @@ def minor(python: str) -> tuple[int, int]:
 
 def numpy_for(release: Release, python: str) -> str:
     """Return the numpy that the table pins: the release's, or a later one where the Python needs it."""
-    return _document(TABLE)["numpy_by_python"].get(python, release.numpy)  # type: ignore[no-any-return]
+    return _read(TABLE).numpy_by_python.get(python, release.numpy)
 
 
-def load(*added: Path) -> ReleaseIndex:
-    """Return every release of the package's table, and of others, whose rows replace those of the same version.
+def load(*tables: Path) -> ReleaseIndex:
+    """Return every release of some tables, by default the package's, where a later row replaces one of the same version.
 
-    Raises TensorcopyError for an invalid row.
+    Raises TensorcopyError for a table that cannot be read.
     """
-    return of_tables(TABLE, *added)
-
-
-@cache
-def of_tables(*tables: Path) -> ReleaseIndex:
-    """Return every release of some tables. Raises TensorcopyError for an invalid row."""
-    releases: dict[str, Release] = {}
-    for table in tables:
-        rows = _document(table).get("release", [])
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise files.damaged(table, ValueError(f"release = {rows!r:.60}"), "[[release]] tables")
-        for row in rows:
-            try:
-                if unknown := row.keys() - {each.name for each in fields(Release)}:
-                    raise ValueError(f"there is no {', '.join(sorted(unknown))}")
-                release = msgspec.convert(row, Release)
-                Version(release.version)
-            except ValueError as error:
-                what, got = f"a row of {table.name} is not a release", f"{row.get('version', row)}: {error}"
-                allowed = "version, date, sha, pythons, numpy, notes, and optionally requires, cuda and kernels"
-                following = f"remove the row, then tensorcopy measure --add-release {row.get('version', 'VERSION')}"
-                raise TensorcopyError(what, got=got, allowed=allowed, next=following) from error
-            releases[release.version] = release
+    releases = {release.version: release for table in tables or (TABLE,) for release in _read(table).release}
     return ReleaseIndex(sorted(releases.values()))
 
 
 def add(release: Release, table: Path) -> None:
-    """Append `release` to a table, which is made where it is missing, unless it has this version.
-
-    All that is there is kept, also what another program adds at the same time. Raises TensorcopyError where the table cannot be read.
-    """
-    with files.locked(table.with_name(f".{table.name}.lock")):
-        text = "# Torch releases that tensorcopy does not list; `tensorcopy measure --add-release VERSION` adds one.\n"
-        if table.exists():
-            text = table.read_text(encoding="utf-8")
-            of_tables.cache_clear()  # it may have changed since it was read
-            _document.cache_clear()
-            if any(row.version == release.version for row in of_tables(table)):
-                return
-        values = {each.name: getattr(release, each.name) for each in fields(Release) if getattr(release, each.name) != each.default}
-        # a text, and a list of texts, are the same in JSON and in TOML
-        lines = (f"{name} = {value if isinstance(value, date) else json.dumps(value)}" for name, value in values.items())
-        files.replace(table, "\n".join([text.rstrip(), "", "[[release]]", *lines, ""]))
-    of_tables.cache_clear()
-    _document.cache_clear()
+    """Append `release` to a table, which is made where it is missing; all that is there is kept."""
+    text = "# Torch releases that tensorcopy does not list; `tensorcopy measure --add-release VERSION` adds one.\n"
+    if table.exists():
+        text = table.read_text(encoding="utf-8")
+    values = {each.name: getattr(release, each.name) for each in fields(Release) if getattr(release, each.name) != each.default}
+    # a text, and a list of texts, are the same in JSON and in TOML
+    lines = (f"{name} = {value if isinstance(value, date) else json.dumps(value)}" for name, value in values.items())
+    files.replace(table, "\n".join([text.rstrip(), "", "[[release]]", *lines, ""]))
 
 
-@cache
-def _document(table: Path) -> dict[str, Any]:
+def _read(table: Path) -> _Table:
     try:
-        return files.read_toml(table)
+        return msgspec.convert(files.read_toml(table), _Table)
     except (OSError, ValueError) as error:
-        raise files.damaged(table, error, "[[release]] tables") from error
+        keys = ", ".join(f"{each.name}{'' if each.default is MISSING else ' (optional)'}" for each in fields(Release))
+        raise files.damaged(table, error, f"[[release]] tables of {keys}") from error

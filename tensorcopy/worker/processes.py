@@ -1,8 +1,8 @@
 """One probe in a release's environment.
 
 `python -m tensorcopy.worker.processes MODULE ARGUMENTS…` imports the module and calls its `main(arguments, report_progress)`, which returns
-plain values: the last line. The first, `{"imported": true}`, tells that torch and the module were imported. Progress reports follow, such
-as `{"share": 0.5, "doing": "round 3 of 7"}`. A TensorcopyError is printed as `{"error": {...}}`, with exit status 2.
+plain values: the last line, after progress reports, such as `{"share": 0.5, "doing": "round 3 of 7"}`. A TensorcopyError is printed as
+`{"error": {...}}`, with exit status 2.
 `releases/interpreters.py` reads these lines in another process.
 """
 
@@ -21,7 +21,6 @@ from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 
-IMPORTED = {"imported": True}
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
 ReportProgress = Callable[[float, str], None]  # takes the share that is done (0 to 1) and a description of the current step
 
@@ -94,9 +93,7 @@ def run_probe(module: str, arguments: Sequence[str]) -> int:
                 raise
             got, following = f"{sys.executable} without it", installing("torch")
             raise TensorcopyError("there is no torch", got=got, allowed="torch 1.9 or newer", next=following) from error
-        probe = importlib.import_module(module)
-        print(json.dumps(IMPORTED), flush=True)
-        result = probe.main(arguments, print_progress)
+        result = importlib.import_module(module).main(arguments, print_progress)
     except TensorcopyError as error:
         print(json.dumps({"error": error.document()}), flush=True)
         return 2

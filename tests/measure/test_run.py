@@ -32,7 +32,7 @@ from tensorcopy.measure.launch import Benchmark, Turns
 from tensorcopy.measure.plan import Request
 from tensorcopy.measure.process import Program, SideFailed
 from tensorcopy.measure.sides import Opened, Side
-from tensorcopy.releases import environments, interpreters, release_table
+from tensorcopy.releases import environments, release_table
 from tensorcopy.results import launches
 from tensorcopy.results.launches import Launch
 from tensorcopy.worker import hardware, nvidia, turns
@@ -683,7 +683,8 @@ def test_an_interpreter_is_measured_with_its_own_torch(machine, capsys):
 def test_several_interpreters_are_sides_of_the_same_launches(machine, tmp_path, capsys):
     """Also of two Pythons; the newest release is the reference, and nothing is installed."""
     for name, version, python in (("a", "2.14.1", "3.12"), ("b", "2.15.0", "3.11"), ("c", "2.15.0", "3.11"), ("d", "2.13.0", "3.11")):
-        answer = json.dumps([version, python, release_table.load().find(version).sha, "cuda"])
+        sha = release_table.load().find(version).sha
+        answer = json.dumps({"provenance": {"torch": version, "python": f"{python}.1", "torch_sha": sha, "build": "cuda"}})
         (tmp_path / name).write_text(f"#!/bin/sh\necho '{answer}'\n")
         (tmp_path / name).chmod(0o755)
     two = ["--interpreter", "./a", "--interpreter", "./b"]
@@ -694,7 +695,6 @@ def test_several_interpreters_are_sides_of_the_same_launches(machine, tmp_path, 
     assert {side.environment for each in of_times for side in each.sides} == {"py3.12-cuda-interpreter", "py3.11-cuda-interpreter"}
     assert measure(*two, "--interpreter", "./c") == 2
     assert "two interpreters have the same torch: got torch 2.15.0 on Python 3.11 in ./b and ./c" in capsys.readouterr().err
-    assert interpreters.torch_of(Path("missing")) == []
 
 
 @pytest.mark.parametrize("backend", ["", "cu126"])

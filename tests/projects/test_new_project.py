@@ -388,7 +388,7 @@ def test_a_project_has_a_table_of_its_own_for_releases_that_tensorcopy_lacks(fol
     assert [*releases][:-2] == [*known][:-1]
     assert releases.find("2.99").sha == "9" * 40
     assert releases.find(known[-1].version).notes == "https://example.org"
-    assert len(release_table.of_tables(table)) == 2
+    assert len(release_table.load(table)) == 2
 
 
 def test_a_suite_with_mem_benchmarks_gets_pympler(folder):

@@ -33,19 +33,14 @@ def verify(**provenance):
 
 
 @pytest.mark.parametrize(
-    ("field", "installed", "next"),
-    [
-        ("torch", "2.0.1+cu117", "correct the row of 2.0.0"),
-        ("torch_sha", NEW.sha[:-1] + "c", "correct the row of 2.0.0"),
-        ("build", "cpu", "UV_TORCH_BACKEND"),
-        ("numpy", "2.1.0", "remove /place and repeat"),
-        ("asv_runner", "0.2.5", "remove /place and repeat"),
-    ],
+    ("field", "installed"),
+    [("torch", "2.0.1"), ("torch_sha", NEW.sha[:-1] + "c"), ("build", "cpu"), ("numpy", "2.1.0"), ("asv_runner", "0.2.5")],
 )
-def test_a_differing_environment_is_refused(field, installed, next):
-    """The message has the installed value, the expected one and the remedy. The wheel's local version need not match."""
+def test_a_differing_environment_is_refused(field, installed):
+    """The message has the installed value, the expected one and the remedies. The wheel's local version need not match."""
     verify()
-    with pytest.raises(TensorcopyError, match=f"its {field} differs from the table of releases: got .*; allowed: .*; next: .*{next}"):
+    got = rf"its {field} differs from the table of releases: got {installed} in .*; allowed: {GOOD[field].split('+')[0]}"
+    with pytest.raises(TensorcopyError, match=rf"{got}; next: remove /place and repeat, set UV_TORCH_BACKEND .*, or correct the row"):
         verify(**{field: installed})
 
 
@@ -65,7 +60,7 @@ def test_the_expected_build_follows_uv_s_setting(monkeypatch, backend, build):
 def test_a_package_that_cannot_be_built_is_named_with_the_reason(monkeypatch):
     """However much its compiler says in between."""
     monkeypatch.setattr(uv, "find_uv_bin", lambda: sys.executable)
-    with pytest.raises(uv.UvFailed, match=r"^Failed to build lab: compiling .* … .* no compiler$"):
+    with pytest.raises(TensorcopyError, match=r"got Failed to build lab: compiling .* … .* no compiler; allowed: what uv "):
         uv._run("-c", "raise SystemExit('Failed to build lab: ' + 'compiling ' * 999 + 'no compiler')")
 
 
@@ -155,7 +150,6 @@ def test_an_interrupted_probe_ends_with_what_it_has_started(tmp_path):
     assert not runs()
 
 
-IMPORTED = "echo '{\"imported\": true}'; "
 ADVICE = (
     "printf 'Traceback (most recent call last):\\n  File x\\ntorch.AcceleratorError: CUDA error: unspecified launch failure\\n"
     "CUDA kernel errors might be reported at some other call.\\nConsider passing CUDA_LAUNCH_BLOCKING=1\\n' >&2; exit 1"
@@ -169,17 +163,14 @@ ADVICE = (
             f'exec {sys.executable} -S "$@"',
             r"there is no torch: got .*python.* without it; .* uv pip install --python /.*/python torch",
         ),
-        ("echo 'ImportError: no libcudart' >&2; exit 1", "cannot import torch .* got ImportError: no libcudart"),
-        ("echo 'RuntimeError: no' >&2; exit 1", "cannot import torch .* got RuntimeError: no"),
-        (f"{IMPORTED}echo 'ModuleNotFoundError: x' >&2; exit 1", "cannot import torch .* got ModuleNotFoundError: x"),
-        (f"{IMPORTED}echo 'RuntimeError: no' >&2; exit 1", "provenance failed in .*: got RuntimeError: no"),
-        (f"{IMPORTED}kill -9 $$", "provenance failed in .*: got no output, exit status -9"),
+        ("echo 'ImportError: no libcudart' >&2; exit 1", "provenance failed in .*python: got ImportError: no libcudart"),
+        ("kill -9 $$", "provenance failed in .*python: got no output, exit status -9"),
         (ADVICE, "got .*AcceleratorError: CUDA error: unspecified launch failure; allowed"),
     ],
-    ids=["without torch", "a library", "importing torch", "a later import", "a case", "a signal", "CUDA, and not the advice below it"],
+    ids=["without torch", "a library", "a signal", "CUDA, and not the advice below it"],
 )
-def test_an_error_is_one_of_an_import_only_where_importing_failed(tmp_path, command, message):
-    """Otherwise a bad case would make a whole environment a damaged one. Python finds no installed package with the option -S."""
+def test_a_probe_that_fails_says_why(tmp_path, command, message):
+    """Python finds no installed package with the option -S."""
     with pytest.raises(TensorcopyError, match=message):
         interpreters.run_probe(interpreter(tmp_path / "python", command), "tensorcopy.worker.provenance")
 
@@ -264,11 +255,11 @@ def test_a_side_tells_what_it_is_and_why_it_cannot_use_a_device(tmp_path):
             sides.opened(side, shipped(), paths, "xpu")
 
 
-def test_an_environment_takes_no_more_than_is_announced(monkeypatch, tmp_path):
-    """Of a release whose files uv would have to fetch; those that are in its cache are linked, and take nothing more."""
+@pytest.mark.parametrize(("version", "taken"), TAKEN.items())
+def test_an_environment_takes_no_more_than_is_announced(version, taken, monkeypatch):
+    """Without CUDA a tenth, which is not announced."""
+    release = release_table.load().find(version)
     monkeypatch.setenv(environments.BACKEND, "cu126")
-    for is_cached, most in ((True, 0.0), (False, 1.5)):
-        monkeypatch.setattr(uv, "has_cached", lambda *arguments, is_cached=is_cached: is_cached)
-        for version, taken in TAKEN.items():
-            announced = environments.gigabytes(tmp_path, release_table.load().find(version), "3.11")
-            assert announced == 0 if is_cached else taken <= announced <= taken + most
+    assert taken <= environments.gigabytes(release) <= taken + 1.5
+    monkeypatch.setenv(environments.BACKEND, "cpu")
+    assert environments.gigabytes(release) == 0

@@ -121,7 +121,7 @@ def declared(path: Path) -> object:
 READERS = {  # what reads each file that people write or that another program has written
     "asv.conf.json": lambda path: (configuration.paths(), configuration.of_folder()),
     "tensorcopy.toml": declared,
-    "releases.toml": lambda path: release_table.of_tables.__wrapped__(path),
+    "releases.toml": lambda path: release_table.load(path),
     ".github/runners.toml": lambda path: runners.matrix(),
     "suites.toml": suite_specs.read,
     "shipped.json": lambda path: recommend.answer(advise.shipped_evidence.__wrapped__("cpu", path), REQUEST),
@@ -143,7 +143,6 @@ def test_no_mutation_of_a_configuration_or_report_raises_but_one_line(name, trie
         path.write_bytes(content)
         if number:
             mutate(path, random.choice)
-            release_table._document.cache_clear()
             with suppress(TensorcopyError):  # which is one line
                 READERS[name](path)
         else:
@@ -173,7 +172,6 @@ def test_what_cannot_be_read_is_not_taken_for_absent(name, read, kind, tmp_path,
     path.parent.mkdir(exist_ok=True)
     path.touch()
     FILE_MUTATIONS[kind](path)
-    release_table.of_tables.cache_clear()
     with pytest.raises(TensorcopyError, match=path.name):
         read(path)
 
