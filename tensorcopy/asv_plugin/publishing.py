@@ -16,7 +16,6 @@ from asv.plugins.github import GithubPages
 from asv.util import ProcessError
 
 from tensorcopy import configuration, files
-from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
@@ -26,17 +25,16 @@ from tensorcopy.measure import git
 # warnings
 Writer = Callable[[Campaign, Path, Path], tuple[Sequence[TensorcopyError], Sequence[TensorcopyError]]]
 
-OF_A_SITE = ("index.html", "tensorcopy.css")  # files that every site has
-LAST_PORT = 65535
+OF_A_SITE = {"index.html", "tensorcopy.css"}  # files that every site has
 
 
-def publish(write: Writer, repo: TorchReleases, conf: Any, options: Namespace) -> int:
+def publish(write: Writer, campaign: Campaign, conf: Any, options: Namespace) -> int:
     """Write the site beside the one that is there, and put it in its place when it is whole; return 2 where results cannot be read.
 
     Raises TensorcopyError where the folder holds something else than a site, and where another program writes it.
     """
     paths = configuration.paths({**vars(conf), "html_dir": getattr(options, "html_dir", None) or conf.html_dir})
-    problems, warnings = replace_site(repo.campaign, paths, write)
+    problems, warnings = replace_site(campaign, paths, write)
     for warning in warnings:
         log.warning(str(warning))
     for problem in problems:
@@ -47,13 +45,12 @@ def publish(write: Writer, repo: TorchReleases, conf: Any, options: Namespace) -
 def replace_site(campaign: Campaign, paths: Paths, write: Writer) -> tuple[Sequence[TensorcopyError], Sequence[TensorcopyError]]:
     """Replace a site by what `write` writes when that is whole, and return what it returns. Raises TensorcopyError, see `publish`."""
     site = paths.html
-    if kind := _other_than_site(site, paths):
-        raise TensorcopyError(
-            "asv publish replaces the folder of the site",
-            got=f"{site}, {kind}",
-            allowed="a folder for the site alone",
-            next='name another one as "html_dir" in asv.conf.json, or with asv publish -o FOLDER',
-        )
+    there = {path.name for path in site.iterdir()} if site.is_dir() else {"a file"} if site.exists() else set()
+    holds = [folder for folder in (Path.cwd(), paths.results, paths.environments) if folder.resolve().is_relative_to(site.resolve())]
+    if holds or site.is_symlink() or (there and not there >= OF_A_SITE):
+        what, allowed = "asv publish replaces the folder of the site", "a folder, no link, with nothing in it but a site of tensorcopy"
+        following = 'name another one as "html_dir" in asv.conf.json, or with asv publish -o FOLDER'
+        raise TensorcopyError(what, got=str(site), allowed=allowed, next=following)
     lock, new, old = (site.with_name(f".{site.name}.{ending}") for ending in ("lock", "new", "old"))
     what, following = "another asv publish is running", "repeat when it has ended"
     with files.locked(lock, TensorcopyError(what, got=f"{lock} is held", allowed="one at a time", next=following)):
@@ -72,20 +69,7 @@ def replace_site(campaign: Campaign, paths: Paths, write: Writer) -> tuple[Seque
     return told
 
 
-def _other_than_site(site: Path, paths: Paths) -> str:
-    """Return what a folder is, unless it is missing, empty or a site, and holds no other folder of the project; "" then."""
-    others = [folder for folder in (Path.cwd(), paths.results, paths.environments) if folder.resolve().is_relative_to(site.resolve())]
-    if site.is_symlink():
-        return "a link"
-    if others:
-        return f"a folder that has {others[0].name}/ in it"
-    if not site.is_dir():
-        return "a file" if site.exists() else ""
-    there = sorted(path.name for path in site.iterdir())
-    return f"a folder with {there[0]}, which is no site of tensorcopy" if there and not {*OF_A_SITE} <= {*there} else ""
-
-
-def gh_pages(write: Writer, repo: TorchReleases, conf: Any, options: Namespace) -> int:
+def gh_pages(write: Writer, campaign: Campaign, conf: Any, options: Namespace) -> int:
     """Publish, and let asv put the site on the branch gh-pages; return 2, without doing so, where results cannot be read.
 
     asv fetches the branch from the current folder, which has to be the top of the repository.
@@ -93,7 +77,7 @@ def gh_pages(write: Writer, repo: TorchReleases, conf: Any, options: Namespace) 
     top = git.printed("rev-parse", "--show-toplevel")
     if not top:
         raise TensorcopyError("gh-pages is a branch", got="no git repository", allowed="a folder in one", next="git init, or asv publish")
-    if code := publish(write, repo, conf, options):
+    if code := publish(write, campaign, conf, options):
         return code
     conf.html_dir = str(Path(conf.html_dir).absolute())
     os.chdir(top)
@@ -101,20 +85,14 @@ def gh_pages(write: Writer, repo: TorchReleases, conf: Any, options: Namespace) 
     try:
         GithubPages.run(conf=conf, no_push=options.no_push, rewrite=options.rewrite)
     except ProcessError as error:
-        lines = f"{error.stderr or error.stdout}".strip().splitlines()
+        got, allowed = f"{error.stderr or error.stdout or error}".strip(), "a branch that git can commit to and push"
         following = "correct what it says, then repeat"
-        got = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1] if lines else str(error))
-        raise TensorcopyError(
-            "git cannot update gh-pages", got=got, allowed="a branch that git can commit to and push", next=following
-        ) from error
+        raise TensorcopyError("git cannot update gh-pages", got=got, allowed=allowed, next=following) from error
     return 0
 
 
-def preview(repo: TorchReleases, conf: Any, options: Namespace) -> int:
-    """Let asv serve the site until it is interrupted. Raises TensorcopyError for a port that does not exist."""
-    if not 0 <= options.port <= LAST_PORT:
-        got, allowed = f"--port {options.port}", f"0 to {LAST_PORT}"
-        raise TensorcopyError("no such port", got=got, allowed=allowed, next="leave --port out, which takes a free one")
+def preview(campaign: Campaign, conf: Any, options: Namespace) -> int:
+    """Let asv serve the site until it is interrupted."""
     conf.html_dir = options.html_dir or conf.html_dir
     Preview.run(conf, port=options.port, browser=options.browser)
     return 0

@@ -16,14 +16,14 @@ from asv.console import log
 from rich.console import Console
 
 from tensorcopy import configuration
-from tensorcopy.asv_plugin import commands
-from tensorcopy.asv_plugin.repository import TorchReleases
+from tensorcopy.asv_plugin import commands, repository
+from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import case_history, comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import MARGIN, Reason
 from tensorcopy.measure import run as measuring
-from tensorcopy.measure import settings, sides
+from tensorcopy.measure import settings
 from tensorcopy.numbers import duration, percent, quantity, ratio_text
 from tensorcopy.releases.release_table import Release
 from tensorcopy.report import comparison as comparison_report
@@ -35,63 +35,44 @@ from tensorcopy.results.launches import newest_suites
 from tensorcopy.results.result import Result
 
 
-def require_one_kind(before: Release | str, after: Release | str, names: Sequence[str]) -> None:
-    """Raise TensorcopyError for a release and a commit: nothing but the code shall differ, or nothing but torch."""
-    if isinstance(before, str) is not isinstance(after, str):
-        commit = names[1] if isinstance(after, str) else names[0]
-        allowed, following = "two releases, or two git revisions under one torch", f"asv continuous {commit}~1 {commit}"
-        got = " and ".join(names)
-        raise TensorcopyError("a release of torch cannot be compared with a git revision", got=got, allowed=allowed, next=following)
-
-
-def are_alike(before: Release | str, after: Release | str, repo: TorchReleases) -> bool:
-    """Return whether no file that is measured differs between two commits, and say so."""
-    alike = not sides.differ(str(before), str(after), repo.campaign)
-    if alike:
-        log.info(f"no file that is measured differs between {str(before)[:8]} and {str(after)[:8]}")
-    return alike
-
-
-def compare(repo: TorchReleases, conf: Any, options: Namespace) -> int:
+def compare(campaign: Campaign, conf: Any, options: Namespace) -> int:
     """Print what changed between two releases or revisions that were measured, and return 0, as asv does."""
     paths, names = configuration.paths(vars(conf)), (options.revision1, options.revision2)
-    before, after = map(repo.find, names)
-    require_one_kind(before, after, names)
+    releases, commits = repository.pair(names, campaign)
     device, margin = settings.variable("TENSORCOPY_DEVICE", settings.device_name, ""), options.factor - 1
-    if isinstance(before, Release) and isinstance(after, Release):
-        loaded, versions = _loaded(paths.results, repo), (before.version, after.version)
-        command = f"asv compare {' '.join(names)}"
-        pair = select.pair(*versions, loaded, repo.campaign.releases, options.machine or "", device, command=command)
-        comparison = case_history.between(Question(pair.before, pair.after, repo.campaign.rules, margin), pair.history.results)
-        device = pair.device
-    elif are_alike(before, after, repo):
+    if commits and repository.are_alike(commits, campaign):
         return 0
+    if commits:
+        first, second = _of_commits(commits, _loaded(measuring.revisions_folder(paths), campaign).results, names)
+        comparison = replace(comparisons.between(Question(first, second, campaign.rules, margin)), labels=names)
     else:
-        both = _of_commits(str(before), str(after), _loaded(measuring.revisions_folder(paths), repo).results, names)
-        comparison = replace(comparisons.between(Question(*both, repo.campaign.rules, margin)), labels=names)
+        loaded, (before, after) = _loaded(paths.results, campaign), (each.version for each in releases)
+        command = f"asv compare {' '.join(names)}"
+        pair = select.pair(before, after, loaded, campaign.releases, options.machine or "", device, command=command)
+        comparison = case_history.between(Question(pair.before, pair.after, campaign.rules, margin), pair.history.results)
+        device = pair.device
     print_comparison(comparison.selected(device=device), options)
     return 0
 
 
-def _loaded(folder: Path, repo: TorchReleases) -> reader.Results:
+def _loaded(folder: Path, campaign: Campaign) -> reader.Results:
     """Return the results of a folder, and log a warning for each launch that cannot be read."""
-    loaded = reader.load_results(folder, repo.campaign)
+    loaded = reader.load_results(folder, campaign)
     for problem in loaded.problems:
         log.warning(str(problem))
     return loaded
 
 
-def _of_commits(before: str, after: str, results: Iterable[Result], names: Sequence[str]) -> tuple[Result, Result]:
+def _of_commits(commits: Sequence[str], results: Iterable[Result], names: Sequence[str]) -> list[Result]:
     """Return the results of two commits under one torch in one history: the newest release. Raises TensorcopyError where none has both."""
     by_place: dict[tuple[str, str, str], dict[str, Result]] = {}
     for result in results:
         by_place.setdefault((result.history, result.environment, result.version), {})[result.revision] = result
-    both = [of for of in by_place.values() if {before, after} <= of.keys()]
+    both = [[of[commit] for commit in commits] for of in by_place.values() if of.keys() >= {*commits}]
     if not both:
         following = f"asv continuous {' '.join(names)}"
         raise TensorcopyError("no launch has both", got=" and ".join(names), allowed="revisions that took turns", next=following)
-    newest = max(both, key=lambda of: (of[after].release, max(of[after].launches)))
-    return newest[before], newest[after]
+    return max(both, key=lambda of: (of[1].release, max(of[1].launches)))
 
 
 def print_comparison(comparison: Comparison, options: Namespace) -> int:
@@ -104,30 +85,27 @@ def print_comparison(comparison: Comparison, options: Namespace) -> int:
         rows = sorted(each.rows, key=keys[options.sort]) if options.sort in keys else each.rows
         sections.append(replace(each, rows=rows, title=each.title or title if options.split else each.title))
     counts_from = f"A change counts from a factor of {options.factor:g} on (--factor); for tensorcopy compare from {percent(MARGIN)} on."
-    undecided = ["?: not decided, more launches would tell."] if any(each.more_launches for each in comparison.changes.values()) else []
-    notes = [*made.notes, counts_from, *undecided]
-    _print(replace(made, sections=sections, notes=notes))
+    _print(replace(made, sections=sections, notes=[*made.notes, counts_from]))
     return int(comparison.has_slower or any(each.reason is Reason.FAILED_AFTER for each in comparison.changes.values()))
 
 
-def find(repo: TorchReleases, conf: Any, options: Namespace) -> int:
+def find(campaign: Campaign, conf: Any, options: Namespace) -> int:
     """Print between which neighbours a case changed most that the name selects, by the launches of one history; return 0."""
     paths, bench = configuration.paths(vars(conf)), options.bench
     pattern = re.escape(bench) if "(" in bench else commands.selection(options)  # a name as asv prints it, or an expression
-    first, dots, _ = options.range.partition("..")
-    releases = [*(repo.range(first) if first else []), *repo.range(options.range)] if dots else []
-    if len({*releases}) < 2:
+    releases = campaign.releases.select(options.range)
+    if len(releases) == 1:
         following = f"asv find v2.8.0..v2.15.0 {bench}"
         raise TensorcopyError("nothing to search", got=options.range, allowed="A..B of two releases, B later than A", next=following)
-    loaded, ends = reader.load_results(paths.results, repo.campaign), (releases[0].version, releases[-1].version)
-    command = f"tensorcopy measure {options.range}"
-    pair = select.pair(*ends, loaded, repo.campaign.releases, commands.history(options), command=command)
+    first, last = releases[0].version, releases[-1].version
+    loaded, command = _loaded(paths.results, campaign), f"tensorcopy measure {options.range}"
+    pair = select.pair(first, last, loaded, campaign.releases, options.machine or "", command=command)
     history, left = pair.history, [each for each in pair.history.results if each.release in releases]
     names, sign, what = asv_names(history), -1 if options.invert else 1, "improvement" if options.invert else "regression"
     found = [
         (sign * ln(change.size), names[case], change, before, after)
         for before, after in pairwise(left)
-        for case, change in comparisons.between(Question(before, after, repo.campaign.rules)).changes.items()
+        for case, change in comparisons.between(Question(before, after, campaign.rules)).changes.items()
         if change.timed and change.reason is Reason.CHANGED and sign * ln(change.size) > 0 and re.search(pattern, names.get(case, ""))
     ]
     if not found:
@@ -140,12 +118,12 @@ def find(repo: TorchReleases, conf: Any, options: Namespace) -> int:
     return 0
 
 
-def show(repo: TorchReleases, conf: Any, options: Namespace) -> int:
+def show(campaign: Campaign, conf: Any, options: Namespace) -> int:
     """Print the values of a release or git revision, or without one which have results, and return 0."""
     paths = configuration.paths(vars(conf))
-    found = repo.find(options.commit) if options.commit else ""
+    found = repository.find(options.commit, campaign) if options.commit else ""
     sha, shown = found.sha if isinstance(found, Release) else found, list[History]()
-    for history in (each for folder in (paths.results, measuring.revisions_folder(paths)) for each in _loaded(folder, repo).histories):
+    for history in (each for folder in (paths.results, measuring.revisions_folder(paths)) for each in _loaded(folder, campaign).histories):
         results = tuple(each for each in history.results if sha in ("", each.revision or each.sha))
         if results and options.machine in (None, history.name):
             shown.append(replace(history, results=results))
@@ -155,7 +133,7 @@ def show(repo: TorchReleases, conf: Any, options: Namespace) -> int:
         print_values(shown, commands.selection(options))
         return 0
     rows = [
-        (each.revision[:8] or repo.campaign.releases.find(each.version).tag, each.sha[:8], history.name, each.environment)
+        (each.revision[:8] or campaign.releases.find(each.version).tag, each.sha[:8], history.name, each.environment)
         for history in shown
         for each in history.results
     ]
@@ -190,6 +168,5 @@ def asv_names(history: History) -> dict[Case, str]:
 
 def _print(report: table.Report) -> None:
     console = Console(highlight=False)
-    width = console.width if console.is_terminal else table.PIPED
-    for line in table.terminal(report, width, everything=True):
+    for line in table.terminal(report, console.width if console.is_terminal else table.PIPED, everything=True):
         console.print(line, soft_wrap=True)

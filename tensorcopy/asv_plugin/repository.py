@@ -1,64 +1,66 @@
-"""Torch releases as the commits of a repository, beside the git revisions of this checkout."""
+"""Torch releases as the commits of a repository, beside the git revisions of this checkout.
+
+A release's SHA is PyTorch's own, its tag is like "v2.15.0". Their order is by version, not by date: 2.2.2 came out after 2.3.0.
+"""
 
 from __future__ import annotations
 
-import shutil
+from collections.abc import Sequence
 
 from asv.console import log
 
 from tensorcopy.campaign import Campaign
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import git
+from tensorcopy.measure import git, sides
 from tensorcopy.releases.release_table import Release
 
 
-class TorchReleases:
-    """The releases of a campaign, named as commits are in git.
+def find(name: str, campaign: Campaign) -> Release | str:
+    """Return a release, or the SHA of a git revision; a name that is both is a release, "v2.15.0^" the one before.
 
-    A commit's hash is PyTorch's own, a tag is like "v2.15.0". The order is by version, not by date: 2.2.2 came out after 2.3.0. A name that
-    is no release may be a git revision of this checkout, such as "main", "HEAD~1" or a SHA.
+    Raises TensorcopyError for neither.
     """
+    try:
+        release = campaign.releases.find(name.removesuffix("^"))
+    except TensorcopyError as error:
+        if commit := git.find(name):
+            return commit
+        what, allowed = "unknown torch release or git revision", f"{error.allowed}, or a branch, tag or SHA of this repository"
+        raise TensorcopyError(what, got=repr(name), allowed=allowed, next=error.next) from error
+    rows: list[Release] = [*campaign.releases]
+    return rows[max(0, rows.index(release) - name.endswith("^"))]
 
-    def __init__(self, campaign: Campaign) -> None:
-        self.campaign = campaign
-        self._releases: list[Release] = [*campaign.releases]
 
-    def find(self, name: str) -> Release | str:
-        """Return a release, or the SHA of a git revision; a name that is both is a release. Raises TensorcopyError for neither."""
-        try:
-            found = self.campaign.releases.find(name)
-        except TensorcopyError as error:
-            if commit := git.find(name):
-                return commit
-            raise TensorcopyError(
-                "unknown torch release or git revision",
-                got=repr(name),
-                allowed=f"{self._releases[0].tag} to {self._releases[-1].tag}, or a branch, tag or SHA of this repository",
-                next="tensorcopy history lists the releases" if shutil.which("git") else "apt install git, which finds revisions",
-            ) from error
-        if git.find(f"refs/tags/{name}"):
-            log.warning(f"{name} is torch {found.version}; the tag of this repository is refs/tags/{name}")
-        return found
+def pair(names: Sequence[str], campaign: Campaign) -> tuple[list[Release], list[str]]:
+    """Return two releases, or else the SHAs of two git revisions: nothing but torch shall differ, or nothing but the code.
 
-    def range(self, text: str) -> list[Release]:
-        """Return the releases that a range means, the oldest first. Raises TensorcopyError, also for git revisions.
+    Raises TensorcopyError.
+    """
+    found, got = [find(name, campaign) for name in names], " and ".join(names)
+    if found[0] == found[1]:
+        raise TensorcopyError("nothing to compare", got=got, allowed="two releases or revisions", next="name another")
+    commits = [each for each in found if isinstance(each, str)]
+    if len(commits) == 1:
+        what, allowed = "a release of torch cannot be compared with a git revision", "two releases, or two git revisions under one torch"
+        raise TensorcopyError(what, got=got, allowed=allowed, next="asv continuous HEAD~1 HEAD")
+    return [each for each in found if isinstance(each, Release)], commits
 
-        "A..B" means those after A up to B, "A^!" or "A" that one alone, "NEW" is no range.
-        """
-        if text in ("ALL", "TAGS", ""):
-            return self._releases
-        first, dots, last = text.removesuffix("^!").partition("..")
-        ends = [self.find(name) if name else None for name in ((first, last) if dots else (first,))]
-        if any(isinstance(end, str) for end in ends):
-            what, allowed = "a git revision is in no range", "releases of torch"
-            raise TensorcopyError(what, got=text, allowed=allowed, next="asv continuous HEAD~1 HEAD, which compares two revisions")
-        places = [self._releases.index(end) + 1 if isinstance(end, Release) else None for end in ends]
-        return self._releases[places[0] : places[1]] if dots else [end for end in ends if isinstance(end, Release)]
 
-    def before(self, found: Release | str, name: str) -> Release | str:
-        """Return the release before one, by version, or the first parent of a commit. Raises TensorcopyError."""
-        if isinstance(found, str):
-            return self.find(f"{found}^")
-        if found == self._releases[0]:
-            raise TensorcopyError(f"{name} has no parent", got=name, allowed="a release after the first", next="name two releases")
-        return self._releases[self._releases.index(found) - 1]
+def of_range(text: str, campaign: Campaign) -> list[Release]:
+    """Return the releases of a range as in git, the oldest first: "A..B" has those after A up to B, "A^!" and "A" that one alone.
+
+    Raises TensorcopyError.
+    """
+    first, dots, _ = text.partition("..")
+    releases = campaign.releases.select(text.removesuffix("^!"))[bool(first and dots) :]
+    if not releases:
+        raise TensorcopyError("nothing to measure", got=f"no release in {text}", allowed="a range of releases", next="asv run NEW")
+    return releases
+
+
+def are_alike(commits: Sequence[str], campaign: Campaign) -> bool:
+    """Return whether no file that is measured differs between two commits, and say so."""
+    alike = not sides.differ(commits[0], commits[1], campaign)
+    if alike:
+        log.info(f"no file that is measured differs between {' and '.join(commit[:8] for commit in commits)}")
+    return alike

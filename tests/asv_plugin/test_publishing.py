@@ -13,7 +13,6 @@ import pytest
 
 from tensorcopy import configuration
 from tensorcopy.asv_plugin import publishing
-from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.cli.measure import _publish
 from tensorcopy.copying.shipped import of_folder, shipped
 from tensorcopy.errors import TensorcopyError
@@ -28,7 +27,7 @@ def test_the_dashboard_ends_as_an_asv_publish_that_fails(monkeypatch, tmp_path):
     (tmp_path / "site").touch()
     monkeypatch.setenv(build.OWN, "")  # which it sets
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(TensorcopyError, match=r"asv publish replaces the folder of the site: got .*site, a file"):
+    with pytest.raises(TensorcopyError, match=r"asv publish replaces the folder of the site: got .*site; "):
         _publish(shipped(), configuration.paths(), "box")
 
 
@@ -52,15 +51,10 @@ def site(tmp_path, monkeypatch) -> Path:
     return folder
 
 
-def repo() -> TorchReleases:
-    """Return the releases, with the campaign of the current folder."""
-    return TorchReleases(of_folder(Path.cwd()))
-
-
 def publish(site: Path, write: publishing.Writer, checkout: Path = Path()) -> int:
     """Let asv publish what `write` writes, from the checkout in a folder; by default the current one."""
     folders = {"results_dir": str(checkout / "results"), "env_dir": str(checkout / ".asv/env")}
-    return publishing.publish(write, repo(), SimpleNamespace(html_dir=str(site), pythons=["3.11"], **folders), Namespace())
+    return publishing.publish(write, of_folder(Path.cwd()), SimpleNamespace(html_dir=str(site), pythons=["3.11"], **folders), Namespace())
 
 
 def texts(site: Path) -> list[str]:
@@ -112,11 +106,10 @@ KILLED = """
 import os, signal, types
 from argparse import Namespace
 from tensorcopy.asv_plugin import publishing
-from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.copying.shipped import shipped
 write = lambda campaign, results, new: ((new / "half").touch(), os.kill(os.getpid(), signal.SIGKILL))
 conf = types.SimpleNamespace(html_dir="site", pythons=["3.11"], results_dir="results", env_dir=".asv/env")
-publishing.publish(write, TorchReleases(shipped()), conf, Namespace())
+publishing.publish(write, shipped(), conf, Namespace())
 """
 
 
@@ -163,7 +156,7 @@ def test_gh_pages_has_a_commit_for_each_site(site, no_other_repository, monkeypa
                 (new / name).write_text(text)
             return [], []
 
-        assert publishing.gh_pages(write, repo(), conf, Namespace(no_push=True, rewrite=rewrite)) == 0
+        assert publishing.gh_pages(write, of_folder(Path.cwd()), conf, Namespace(no_push=True, rewrite=rewrite)) == 0
         conf.html_dir = "site"
         assert len(git(top, "log", "--format=%h", "gh-pages").splitlines()) == commits
         assert git(top, "show", "gh-pages:index.html") == text
@@ -172,14 +165,14 @@ def test_gh_pages_has_a_commit_for_each_site(site, no_other_repository, monkeypa
 
 def test_gh_pages_needs_a_repository(site, no_other_repository):
     with pytest.raises(TensorcopyError, match="gh-pages is a branch: got no git repository"):
-        publishing.gh_pages(lambda *_: pytest.fail("it ran"), repo(), SimpleNamespace(html_dir="site"), Namespace())
+        publishing.gh_pages(lambda *_: pytest.fail("it ran"), of_folder(Path.cwd()), SimpleNamespace(html_dir="site"), Namespace())
 
 
 def test_preview_lets_asv_serve_a_site(site, monkeypatch):
     """That of asv.conf.json, or another one."""
     served = []
     monkeypatch.setattr(publishing.Preview, "run", lambda conf, port, browser: served.append((conf.html_dir, port, browser)))
-    for folder, port in ((None, 0), ("pages", publishing.LAST_PORT)):
+    for folder, port in ((None, 0), ("pages", 65535)):
         options = Namespace(html_dir=folder, port=port, browser=bool(folder))
-        assert publishing.preview(repo(), SimpleNamespace(html_dir="site"), options) == 0
+        assert publishing.preview(of_folder(Path.cwd()), SimpleNamespace(html_dir="site"), options) == 0
     assert served == [("site", 0, False), ("pages", 65535, True)]

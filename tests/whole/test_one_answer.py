@@ -22,7 +22,6 @@ import pytest
 from asv.config import Config
 
 from tensorcopy.asv_plugin import reading
-from tensorcopy.asv_plugin.repository import TorchReleases
 from tensorcopy.ci import pull_request
 from tensorcopy.cli import main
 from tensorcopy.copying.shipped import of_folder
@@ -306,7 +305,7 @@ def asv_compare(asked: Asked, run: Run) -> Output:
     """Read the table of `asv compare`, with the margin of `compare`."""
     config = Config.from_json({"version": 1, "project": "tensorcopy", "repo": "releases.toml"})
     names = {"revision1": asked.words[0], "revision2": asked.words[1], "machine": None}
-    text = run(lambda: reading.compare(TorchReleases(asked.campaign), config, Namespace(**names, **ASV)))[1]
+    text = run(lambda: reading.compare(asked.campaign, config, Namespace(**names, **ASV)))[1]
     return Output(_lines_of(asked, text), (), counts_of(text))
 
 
