@@ -244,7 +244,7 @@ def runnable(sides: Sequence[Side], gpus: Sequence[Gpu]) -> tuple[list[Side], li
     Raises TensorcopyError where they can run none.
     """
     reasons: dict[Side, str] = {}
-    for side in sides if not environments.backend() else ():
+    for side in sides if not os.environ.get(environments.BACKEND) else ():
         of_gpus = [environments.why_not_on(side.release, gpu) for gpu in gpus if not side.interpreter]
         if of_gpus and all(of_gpus):
             reasons[side] = of_gpus[0]

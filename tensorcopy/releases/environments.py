@@ -55,15 +55,10 @@ def name(python: str, build: str) -> str:
     return f"py{python}-{build}"
 
 
-def backend() -> str:
-    """Return the value of `BACKEND`, such as "cu126"; "" where uv installs what the table of releases describes."""
-    return os.environ.get(BACKEND, "")
-
-
 def expected_build() -> str:
     """Return the kind of torch wheel that uv installs here: the package index's default, or the one that `BACKEND` selects."""
     for build, (_, prefix) in {"cpu": ("", "cpu"), **WHEELS}.items():
-        if backend().startswith(prefix):
+        if os.environ.get(BACKEND, "").startswith(prefix):
             return build
     return "cuda" if platform.system() == "Linux" and platform.machine() == "x86_64" else "cpu"
 
@@ -105,8 +100,8 @@ def install(directory: Path, release: Release, python: str, build: str, campaign
     path = path_of(directory, release, python, build).resolve()
     numpy = numpy_for(release, python) if campaign.pins_numpy else ""
     requirements = [*release.requirements(numpy), f"asv_runner=={runner()}", *campaign.requirements()]
-    of_backend = [f"# {BACKEND}={backend()}"] if backend() else []
-    text = "\n".join([*requirements, *of_backend, *(f"# {_digest(folder, campaign)} of {folder}" for folder in campaign.sources())])
+    built = [f"# {BACKEND}={os.environ[BACKEND]}"] if os.environ.get(BACKEND) else []
+    text = "\n".join([*requirements, *built, *(f"# {_digest(folder, campaign)} of {folder}" for folder in campaign.sources())])
     with files.locked(path.with_name(f".{path.name}.lock")):  # uv would remove what another program has installed
         if not (is_complete(path) and (path / COMPLETE).read_text(encoding="utf-8") == text):
             interpreter = uv.find_python(python)

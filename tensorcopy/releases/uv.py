@@ -48,21 +48,17 @@ def index_entry(version: str) -> dict[str, Any]:
 
     Raises TensorcopyError where the index has no such version for the running Python.
     """
-    entry: dict[str, Any] = {}
-    for second in range(sys.version_info.minor, 5, -1):  # a lock file omits wheels for Pythons before its first
-        # what torch requires is not resolved, which would take a second
-        project = f'[project]\nname = "probe"\nversion = "0"\nrequires-python = ">=3.{second}"\ndependencies = ["torch=={version}"]\n'
-        project += '[[tool.uv.dependency-metadata]]\nname = "torch"\n'
-        with tempfile.TemporaryDirectory() as folder:
-            Path(folder, "pyproject.toml").write_text(project, encoding="utf-8")
-            try:
-                _run("lock", "--quiet", "--project", folder)
-            except TensorcopyError:
-                if not entry:
-                    raise
-                break
-            entry = next(each for each in files.read_toml(Path(folder, "uv.lock"))["package"] if each["name"] == "torch")
-    return entry
+    # a lock file omits wheels for Pythons before the project's first; what torch requires is not resolved, which would take a second
+    lines = (
+        '[project]\nname = "probe"\nversion = "0"\nrequires-python = ">=3.6"',
+        f"dependencies = [\"torch=={version} ; python_version >= '3.{sys.version_info.minor}'\"]",
+        '[[tool.uv.dependency-metadata]]\nname = "torch"\n',
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "pyproject.toml").write_text("\n".join(lines), encoding="utf-8")
+        _run("lock", "--quiet", "--project", folder)
+        entries: list[dict[str, Any]] = files.read_toml(Path(folder, "uv.lock"))["package"]
+    return next(each for each in entries if each["name"] == "torch")
 
 
 def following(version: str) -> str | None:
