@@ -22,7 +22,6 @@ from tensorcopy.results import launches
 
 Act = Callable[[Campaign, Any, Namespace], int]  # of asv's configuration, and the options of a command
 
-OF_ASV = ("machine", "quickstart")  # its own; the second reads no configuration, and so no plugin
 NEXT = {  # what to type in place of a command without a meaning
     "check": "asv run --quick, which adds nothing to a history",
     "profile": "tensorcopy why CASE A B, which counts the functions that a case calls",
@@ -47,7 +46,7 @@ def own(read: Callable[[Path], Campaign], acts: Mapping[str, Act]) -> None:
     """Let commands of asv do what `acts` says by their names, and refuse the others; read : returns the campaign of a folder."""
     for command in iter_subclasses(Command):
         name = {"GithubPages": "gh-pages"}.get(command.__name__, command.__name__.lower())
-        if name not in OF_ASV:
+        if name != "machine":  # which is asv's own
             command.run_from_conf_args = partial(_run, name, acts.get(name), read)
 
 

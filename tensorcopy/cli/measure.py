@@ -124,8 +124,8 @@ def _add_releases(version: str, own: Campaign) -> int:
     from tensorcopy.measure.sides import NEW
     from tensorcopy.releases import release_table, wheel_index
 
-    if not re.fullmatch(rf"{NEW}|v?\d+\.\d+(\.\d+)?", version, re.ASCII):
-        allowed, following = "a number such as 2.16.0 or 2.16", "tensorcopy measure --add-release NEW"
+    if not re.fullmatch(rf"{NEW}|v?\d+\.\d+\.\d+", version, re.ASCII):
+        allowed, following = "a number such as 2.16.0", "tensorcopy measure --add-release NEW"
         raise TensorcopyError("not a torch release", got=repr(version), allowed=allowed, next=following)
     versions = wheel_index.unknown(own.releases) if version == NEW else [version.removeprefix("v")]
     if known := [row.version for row in own.releases if row.version in versions]:

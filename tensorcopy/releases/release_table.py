@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -92,7 +92,7 @@ class ReleaseIndex(tuple[Release, ...]):
         if found := named or patches:
             return found[-1]
         # an older one cannot be added: it is probably of a project
-        following = f"tensorcopy measure --add-release {version}" if re.fullmatch(r"[2-9]\.\d+(\.\d+)?", version) else "name one of these"
+        following = f"tensorcopy measure --add-release {version}" if re.fullmatch(r"[2-9]\.\d+\.\d+", version) else "name one of these"
         allowed = ", ".join(release.version for release in self)
         raise TensorcopyError("unknown torch release", got=repr(name), allowed=allowed, next=following)
 
@@ -151,5 +151,4 @@ def _read(table: Path) -> _Table:
     try:
         return msgspec.convert(files.read_toml(table), _Table)
     except (OSError, ValueError) as error:
-        keys = ", ".join(f"{each.name}{'' if each.default is MISSING else ' (optional)'}" for each in fields(Release))
-        raise files.damaged(table, error, f"[[release]] tables of {keys}") from error
+        raise files.damaged(table, error, f"[[release]] tables with {', '.join(each.name for each in fields(Release))}") from error

@@ -84,7 +84,7 @@ def test_a_missing_python_is_an_error(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("release", "code", "message"),
     [
-        ("foo", 2, "not a torch release: got 'foo'"),
+        ("2.15", 2, "not a torch release: got '2.15'"),
         ("2.16.0rc1", 2, "not a torch release: got '2.16.0rc1'"),
         ("v2.15.0", 0, "torch 2.15.0 is already in the table\n"),
     ],
