@@ -14,13 +14,14 @@ from asv.commands import Command, make_argparser
 from asv.machine import Machine, MachineCollection
 from asv.util import UserError, iter_subclasses
 
+from tensorcopy import configuration
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import settings
 from tensorcopy.results import launches
 
-Act = Callable[[Campaign, Any, Namespace], int]  # of asv's configuration, and the options of a command
+Act = Callable[[Campaign, Paths, Namespace], int]  # of the options of a command
 
 NEXT = {  # what to type in place of a command without a meaning
     "check": "asv run --quick, which adds nothing to a history",
@@ -64,13 +65,13 @@ def _run(name: str, act: Act | None, read: Callable[[Path], Campaign], conf: Any
         allowed = ", ".join(sorted(USED[name])).replace("attribute", "-a rounds=N").replace("env_spec", "-E").replace("_", "-")
         raise TensorcopyError(f"asv {name} has no such option for launches", got=got, allowed=allowed, next="leave it out")
     for each, (low, high) in BETWEEN.items():
-        value = getattr(options, each, high - 1)
-        if each in used and not low < value < high:
-            allowed = f"more than {low}, less than {high}"
-            raise TensorcopyError(f"invalid --{each}", got=f"--{each} {value:g}", allowed=allowed, next=f"leave --{each} out")
+        if each in used and not low < getattr(options, each) < high:
+            got, allowed = f"--{each} {getattr(options, each)}", f"more than {low}, less than {high}"
+            raise TensorcopyError(f"invalid --{each}", got=got, allowed=allowed, next=f"leave --{each} out")
     if getattr(options, "machine", None):
         settings.checked("--machine", settings.machine_name, options.machine)
-    return act(read(Path.cwd()), conf, options)
+    html_dir = getattr(options, "html_dir", None) or conf.html_dir
+    return act(read(Path.cwd()), configuration.paths({**vars(conf), "html_dir": html_dir}), options)
 
 
 def fields(options: Namespace, paths: Paths) -> dict[str, Any]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from asv.console import log
 
-from tensorcopy import configuration
 from tensorcopy.asv_plugin import commands, reading, repository
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
@@ -21,10 +19,9 @@ from tensorcopy.measure.plan import Request
 from tensorcopy.measure.run import RunOutcome
 
 
-def run(campaign: Campaign, conf: Any, options: Namespace) -> int:
+def run(campaign: Campaign, paths: Paths, options: Namespace) -> int:
     """Measure the releases that a range means and print their values; return 2 where something has failed."""
-    paths, interpreters = configuration.paths(vars(conf)), _interpreters(options)
-    launches = settings.variable("TENSORCOPY_LAUNCHES", settings.launch_count, 0)
+    interpreters, launches = _interpreters(options), settings.variable("TENSORCOPY_LAUNCHES", settings.launch_count, 0)
     if options.range == sides.NEW:
         named = [sides.NEW]
     elif options.range is None and interpreters:
@@ -52,9 +49,9 @@ def run(campaign: Campaign, conf: Any, options: Namespace) -> int:
     return 2 if outcome.problems or failed else 0
 
 
-def continuous(campaign: Campaign, conf: Any, options: Namespace) -> int:
+def continuous(campaign: Campaign, paths: Paths, options: Namespace) -> int:
     """Let two releases or revisions take turns until every case is exact enough, and print what changed; return 1 where a case is worse."""
-    paths, names = configuration.paths(vars(conf)), (options.base or f"{options.branch}^", options.branch)
+    names = (options.base or f"{options.branch}^", options.branch)
     releases, commits = repository.pair(names, campaign)
     interpreters, fields = _interpreters(options), commands.fields(options, paths)
     if commits and repository.are_alike(commits, campaign):

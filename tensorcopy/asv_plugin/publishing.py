@@ -7,7 +7,6 @@ import shutil
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from asv.commands.preview import Preview
 from asv.commands.publish import Publish
@@ -15,7 +14,7 @@ from asv.console import log
 from asv.plugins.github import GithubPages
 from asv.util import ProcessError
 
-from tensorcopy import configuration, files
+from tensorcopy import files
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
@@ -28,12 +27,11 @@ Writer = Callable[[Campaign, Path, Path], tuple[Sequence[TensorcopyError], Seque
 OF_A_SITE = {"index.html", "tensorcopy.css"}  # files that every site has
 
 
-def publish(write: Writer, campaign: Campaign, conf: Any, options: Namespace) -> int:
+def publish(write: Writer, campaign: Campaign, paths: Paths, options: Namespace) -> int:
     """Write the site beside the one that is there, and put it in its place when it is whole; return 2 where results cannot be read.
 
     Raises TensorcopyError where the folder holds something else than a site, and where another program writes it.
     """
-    paths = configuration.paths({**vars(conf), "html_dir": getattr(options, "html_dir", None) or conf.html_dir})
     problems, warnings = replace_site(campaign, paths, write)
     for warning in warnings:
         log.warning(str(warning))
@@ -69,7 +67,7 @@ def replace_site(campaign: Campaign, paths: Paths, write: Writer) -> tuple[Seque
     return told
 
 
-def gh_pages(write: Writer, campaign: Campaign, conf: Any, options: Namespace) -> int:
+def gh_pages(write: Writer, campaign: Campaign, paths: Paths, options: Namespace) -> int:
     """Publish, and let asv put the site on the branch gh-pages; return 2, without doing so, where results cannot be read.
 
     asv fetches the branch from the current folder, which has to be the top of the repository.
@@ -77,13 +75,12 @@ def gh_pages(write: Writer, campaign: Campaign, conf: Any, options: Namespace) -
     top = git.printed("rev-parse", "--show-toplevel")
     if not top:
         raise TensorcopyError("gh-pages is a branch", got="no git repository", allowed="a folder in one", next="git init, or asv publish")
-    if code := publish(write, campaign, conf, options):
+    if code := publish(write, campaign, paths, options):
         return code
-    conf.html_dir = str(Path(conf.html_dir).absolute())
     os.chdir(top)
     Publish.run = lambda *_, **__: None  # it was published
     try:
-        GithubPages.run(conf=conf, no_push=options.no_push, rewrite=options.rewrite)
+        GithubPages.run(Namespace(html_dir=str(paths.html)), no_push=options.no_push, rewrite=options.rewrite)
     except ProcessError as error:
         got, allowed = f"{error.stderr or error.stdout or error}".strip(), "a branch that git can commit to and push"
         following = "correct what it says, then repeat"
@@ -91,8 +88,7 @@ def gh_pages(write: Writer, campaign: Campaign, conf: Any, options: Namespace) -
     return 0
 
 
-def preview(campaign: Campaign, conf: Any, options: Namespace) -> int:
+def preview(campaign: Campaign, paths: Paths, options: Namespace) -> int:
     """Let asv serve the site until it is interrupted."""
-    conf.html_dir = options.html_dir or conf.html_dir
-    Preview.run(conf, port=options.port, browser=options.browser)
+    Preview.run(Namespace(html_dir=str(paths.html)), port=options.port, browser=options.browser)
     return 0

@@ -15,9 +15,9 @@ from typing import Any
 from asv.console import log
 from rich.console import Console
 
-from tensorcopy import configuration
 from tensorcopy.asv_plugin import commands, repository
 from tensorcopy.campaign import Campaign
+from tensorcopy.configuration import Paths
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.judge import case_history, comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
@@ -35,9 +35,9 @@ from tensorcopy.results.launches import newest_suites
 from tensorcopy.results.result import Result
 
 
-def compare(campaign: Campaign, conf: Any, options: Namespace) -> int:
+def compare(campaign: Campaign, paths: Paths, options: Namespace) -> int:
     """Print what changed between two releases or revisions that were measured, and return 0, as asv does."""
-    paths, names = configuration.paths(vars(conf)), (options.revision1, options.revision2)
+    names = (options.revision1, options.revision2)
     releases, commits = repository.pair(names, campaign)
     device, margin = settings.variable("TENSORCOPY_DEVICE", settings.device_name, ""), options.factor - 1
     if commits and repository.are_alike(commits, campaign):
@@ -89,9 +89,9 @@ def print_comparison(comparison: Comparison, options: Namespace) -> int:
     return int(comparison.has_slower or any(each.reason is Reason.FAILED_AFTER for each in comparison.changes.values()))
 
 
-def find(campaign: Campaign, conf: Any, options: Namespace) -> int:
+def find(campaign: Campaign, paths: Paths, options: Namespace) -> int:
     """Print between which neighbours a case changed most that the name selects, by the launches of one history; return 0."""
-    paths, bench = configuration.paths(vars(conf)), options.bench
+    bench = options.bench
     pattern = re.escape(bench) if "(" in bench else commands.selection(options)  # a name as asv prints it, or an expression
     releases = campaign.releases.select(options.range)
     if len(releases) == 1:
@@ -118,9 +118,8 @@ def find(campaign: Campaign, conf: Any, options: Namespace) -> int:
     return 0
 
 
-def show(campaign: Campaign, conf: Any, options: Namespace) -> int:
+def show(campaign: Campaign, paths: Paths, options: Namespace) -> int:
     """Print the values of a release or git revision, or without one which have results, and return 0."""
-    paths = configuration.paths(vars(conf))
     found = repository.find(options.commit, campaign) if options.commit else ""
     sha, shown = found.sha if isinstance(found, Release) else found, list[History]()
     for history in (each for folder in (paths.results, measuring.revisions_folder(paths)) for each in _loaded(folder, campaign).histories):

@@ -65,7 +65,7 @@ REFUSED = {  # with parts of the only line
     "run a commit": (["run", "HEAD~1..HEAD"], ["unknown torch release: got 'HEAD~1'"]),
     "no regular expression": (["run", RELEASE, "--bench", "("], ["invalid --bench: got '(': missing )"]),
     "a machine that is a path": (["run", RELEASE, "--machine", "../box"], ["invalid --machine: got '../box'"]),
-    "the factor 1": (["compare", BEFORE, TAG, "-f", "1"], ["got --factor 1; allowed: more than 1, less than inf"]),
+    "the factor 1": (["compare", BEFORE, TAG, "-f", "1"], ["got --factor 1.0; allowed: more than 1, less than inf"]),
     "no finite factor": (["compare", BEFORE, TAG, "-f", "inf"], ["got --factor inf; allowed: more than 1, less than inf"]),
     "0 rounds": (["run", RELEASE, "-a", "rounds=0"], ["invalid -a rounds: got '0'; allowed: 1 to"]),
     "1001 rounds": (["run", RELEASE, "-a", "rounds=1001"], ["invalid -a rounds: got '1001'; allowed: 1 to"]),

@@ -15,6 +15,7 @@ from asv.commands import make_argparser
 from tensorcopy import configuration
 from tensorcopy.asv_plugin import measuring, reading
 from tensorcopy.campaign import Campaign
+from tensorcopy.configuration import Paths
 from tensorcopy.copying.shipped import of_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import run as runs
@@ -62,10 +63,9 @@ def checkout(no_other_repository, every_python, tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def options_of(*words: str) -> tuple[Campaign, Namespace, Namespace]:
-    """Return what a command gets: the campaign, asv's configuration, and the options."""
-    values = configuration.read(Path("asv.conf.json"), dict)
-    return of_folder(Path.cwd()), Namespace(**values), make_argparser()[0].parse_args([*words])
+def options_of(*words: str) -> tuple[Campaign, Paths, Namespace]:
+    """Return what a command gets: the campaign, its folders, and the options."""
+    return of_folder(Path.cwd()), configuration.paths(), make_argparser()[0].parse_args([*words])
 
 
 def asked(*words: str) -> Request:

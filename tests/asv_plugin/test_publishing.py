@@ -7,7 +7,6 @@ import subprocess
 import sys
 from argparse import Namespace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -53,8 +52,8 @@ def site(tmp_path, monkeypatch) -> Path:
 
 def publish(site: Path, write: publishing.Writer) -> int:
     """Let asv publish what `write` writes."""
-    conf = SimpleNamespace(html_dir=str(site), pythons=["3.11"], results_dir="results", env_dir=".asv/env")
-    return publishing.publish(write, of_folder(Path.cwd()), conf, Namespace())
+    paths = configuration.paths({"html_dir": str(site), "env_dir": ".asv/env"})
+    return publishing.publish(write, of_folder(Path.cwd()), paths, Namespace())
 
 
 def texts(site: Path) -> list[str]:
@@ -103,13 +102,13 @@ def test_a_site_without_what_cannot_be_read_is_written_and_has_exit_code_2(site,
 
 
 KILLED = """
-import os, signal, types
+import os, signal
 from argparse import Namespace
+from tensorcopy import configuration
 from tensorcopy.asv_plugin import publishing
 from tensorcopy.copying.shipped import shipped
 write = lambda campaign, results, new: ((new / "half").touch(), os.kill(os.getpid(), signal.SIGKILL))
-conf = types.SimpleNamespace(html_dir="site", pythons=["3.11"], results_dir="results", env_dir=".asv/env")
-publishing.publish(write, shipped(), conf, Namespace())
+publishing.publish(write, shipped(), configuration.paths({"html_dir": "site"}), Namespace())
 """
 
 
@@ -146,7 +145,7 @@ def test_gh_pages_has_a_commit_for_each_site(site, no_other_repository, monkeypa
         git(top, "config", f"user.{name}", value)
         for role in ("AUTHOR", "COMMITTER"):
             monkeypatch.setenv(f"GIT_{role}_{name.upper()}", value)
-    conf = SimpleNamespace(html_dir="site", pythons=["3.11"], results_dir="results", env_dir=".asv/env")
+    paths = configuration.paths({"html_dir": "site"})
     for text, rewrite, commits in (("one", False, 1), ("two", False, 2), ("two", False, 2), ("three", True, 1)):
         monkeypatch.chdir(site.parent)
 
@@ -155,8 +154,7 @@ def test_gh_pages_has_a_commit_for_each_site(site, no_other_repository, monkeypa
                 (new / name).write_text(text)
             return [], []
 
-        assert publishing.gh_pages(write, of_folder(Path.cwd()), conf, Namespace(no_push=True, rewrite=rewrite)) == 0
-        conf.html_dir = "site"
+        assert publishing.gh_pages(write, of_folder(Path.cwd()), paths, Namespace(no_push=True, rewrite=rewrite)) == 0
         assert len(git(top, "log", "--format=%h", "gh-pages").splitlines()) == commits
         assert git(top, "show", "gh-pages:index.html") == text
     assert (site / "index.html").read_text() == "three"
@@ -164,14 +162,12 @@ def test_gh_pages_has_a_commit_for_each_site(site, no_other_repository, monkeypa
 
 def test_gh_pages_needs_a_repository(site, no_other_repository):
     with pytest.raises(TensorcopyError, match="gh-pages is a branch: got no git repository"):
-        publishing.gh_pages(lambda *_: pytest.fail("it ran"), of_folder(Path.cwd()), SimpleNamespace(html_dir="site"), Namespace())
+        publishing.gh_pages(lambda *_: pytest.fail("it ran"), of_folder(Path.cwd()), configuration.paths({}), Namespace())
 
 
-def test_preview_lets_asv_serve_a_site(site, monkeypatch):
-    """That of asv.conf.json, or another one."""
+def test_preview_lets_asv_serve_the_site(site, monkeypatch):
     served = []
     monkeypatch.setattr(publishing.Preview, "run", lambda conf, port, browser: served.append((conf.html_dir, port, browser)))
-    for folder, port in ((None, 0), ("pages", 65535)):
-        options = Namespace(html_dir=folder, port=port, browser=bool(folder))
-        assert publishing.preview(of_folder(Path.cwd()), SimpleNamespace(html_dir="site"), options) == 0
-    assert served == [("site", 0, False), ("pages", 65535, True)]
+    paths = configuration.paths({"html_dir": "site"})
+    assert publishing.preview(of_folder(Path.cwd()), paths, Namespace(port=65535, browser=True)) == 0
+    assert served == [(str(site), 65535, True)]

@@ -17,7 +17,7 @@ import pytest
 from tensorcopy import campaign
 from tensorcopy.configuration import Paths
 from tensorcopy.copying.shipped import shipped
-from tensorcopy.errors import TensorcopyError
+from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import sides
 from tensorcopy.releases import environments, interpreters, release_table, uv
 from tensorcopy.releases.environments import runner
@@ -212,6 +212,17 @@ def test_an_environment_is_installed_anew_where_something_else_is_asked_for(inst
         monkeypatch.setenv(environments.BACKEND, wheel)
         environments.install(tmp_path, NEW, "3.11", "cuda", replace(shipped(), requires=tuple(requires.split())))
         assert len(installed) == count
+
+
+def test_a_full_disk_leaves_no_half_environment(installed, tmp_path, monkeypatch):
+    """It would take the space that something else needs."""
+    (path,) = installed
+    monkeypatch.setattr(uv, "find_uv_bin", lambda: interpreter(tmp_path / "uv", "echo 'failed (os error 28)' >&2; exit 2"))
+    monkeypatch.setattr(uv, "make_environment", lambda *_: uv._run("pip"))
+    monkeypatch.setenv(environments.BACKEND, "cu126")  # another one than it has
+    with pytest.raises(DiskError, match="a disk with free space"):
+        environments.install(tmp_path, NEW, "3.11", "cuda", shipped())
+    assert not path.exists()
 
 
 def test_two_programs_install_an_environment_once(installed, tmp_path):

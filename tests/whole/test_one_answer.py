@@ -19,8 +19,8 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from asv.config import Config
 
+from tensorcopy import configuration
 from tensorcopy.asv_plugin import reading
 from tensorcopy.ci import pull_request
 from tensorcopy.cli import main
@@ -303,9 +303,8 @@ ASV = {"factor": 1.03, "only_changed": False, "split": False, "sort": "default"}
 
 def asv_compare(asked: Asked, run: Run) -> Output:
     """Read the table of `asv compare`, with the margin of `compare`."""
-    config = Config.from_json({"version": 1, "project": "tensorcopy", "repo": "releases.toml"})
     names = {"revision1": asked.words[0], "revision2": asked.words[1], "machine": None}
-    text = run(lambda: reading.compare(asked.campaign, config, Namespace(**names, **ASV)))[1]
+    text = run(lambda: reading.compare(asked.campaign, configuration.paths({}), Namespace(**names, **ASV)))[1]
     return Output(_lines_of(asked, text), (), counts_of(text))
 
 
