@@ -92,8 +92,7 @@ def _measured(request: Request, campaign: Campaign, paths: Paths) -> RunOutcome:
 
 def _interpreters(options: Namespace) -> list[str]:
     """Return the interpreters that -E names. Raises TensorcopyError for another kind of environment."""
-    named = [each.removeprefix("interpreter:") for each in options.env_spec]
-    if others := [each for each, python in zip(options.env_spec, named) if python in ("", each)]:
+    if others := [each for each in options.env_spec if not each.startswith("interpreter:")]:
         allowed, following = "interpreter:PYTHON, whose torch is measured", "-E interpreter:same, or tensorcopy measure 2.15.0@3.9"
         raise TensorcopyError("torch cannot be measured there", got=f"-E {others[0]}", allowed=allowed, next=following)
-    return named
+    return [each.removeprefix("interpreter:") for each in options.env_spec]

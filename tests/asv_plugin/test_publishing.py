@@ -101,6 +101,16 @@ def test_a_site_without_what_cannot_be_read_is_written_and_has_exit_code_2(site,
     assert {*texts(site)} == {"new"}
 
 
+def test_a_site_that_holds_results_or_is_a_link_is_not_replaced(site):
+    """The launches would be lost, or the link to them."""
+    link = site.with_name("link")
+    link.symlink_to(site)
+    for values in ({"results_dir": str(site / "results")}, {"html_dir": str(link)}):
+        paths = configuration.paths({"html_dir": str(site), **values})
+        with pytest.raises(TensorcopyError, match="asv publish replaces the folder of the site"):
+            publishing.publish(lambda *_: pytest.fail("it ran"), of_folder(Path.cwd()), paths, Namespace())
+
+
 KILLED = """
 import os, signal
 from argparse import Namespace

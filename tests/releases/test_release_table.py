@@ -41,6 +41,7 @@ def test_one_numpy_wherever_possible():
 def test_a_release_is_found_by_version_tag_and_sha(name):
     """asv and users name releases in these ways."""
     assert release_table.load().find(name).version == "2.5.1"
+    assert release_table.load().find("1.9").version == "1.9.1"  # the last of two patches
 
 
 @pytest.mark.parametrize(
