@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.cli.arguments import add_command, line
-from tensorcopy.errors import TensorcopyError
 
 
 def add(commands: Any) -> None:
@@ -21,23 +20,20 @@ def add(commands: Any) -> None:
 
 
 def _init(options: argparse.Namespace) -> int:
+    from tensorcopy import campaign
     from tensorcopy.projects import installation, new_project
     from tensorcopy.releases.interpreters import FILE
 
-    folder, made, origin = Path.cwd(), [], installation.Origin()
-    try:
-        origin = installation.find()
-    except TensorcopyError:
-        if options.github:  # only workflows have to install it
-            raise
-    if not (options.github and (folder / FILE).exists()):
-        named = {"name": options.name, "title": options.title, "suites": options.suites}
-        made.append(new_project.new_project(folder, **named, version=origin.version))
-    if options.github:
-        made.append(new_project.add_workflows(folder, origin))
-    written, kept, notes = ([text for each in made for text in getattr(each, kind)] for kind in ("written", "kept", "notes"))
-    print(f"{made[0].campaign.title}: wrote {', '.join(written) or 'nothing, all files are there'}")
-    if kept:
-        print(f"Kept, and not what tensorcopy would write: {', '.join(kept)}")
-    print(*notes, "Next: tensorcopy measure 2.8.0 2.15.0 --launches 4, then tensorcopy compare 2.8.0 2.15.0 and asv publish", sep="\n")
+    project = new_project.NewProject(Path.cwd())
+    source = installation.find() if options.github else ""
+    if not (source and (project.folder / FILE).exists()):
+        new_project.begin(project, name=options.name, title=options.title, suites=options.suites)
+    title = campaign.read(project.folder).title
+    if source:
+        new_project.add_workflows(project, source)
+    print(f"{title}: wrote {', '.join(project.written) or 'nothing, all files are there'}")
+    if project.kept:
+        print(f"Kept, and not what tensorcopy would write, until you remove it and repeat: {', '.join(project.kept)}")
+    following = "tensorcopy measure 2.8.0 2.15.0 --launches 4, then tensorcopy compare 2.8.0 2.15.0 and asv publish"
+    print(*project.notes, f"Next: {following}", sep="\n")
     return 0

@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
 
-from tensorcopy import configuration, files
+from tensorcopy import configuration
 from tensorcopy.campaign import PROJECT_NAME
 from tensorcopy.configuration import Text
 
@@ -30,8 +28,7 @@ class AsvSuite(Struct):
     """What is read of a suite's configuration."""
 
     project: Text = ""
-    project_url: Text = ""
-    repo: Text = ""
+    repo: Text = "."
     repo_subdir: Text = ""
     benchmark_dir: Text = "benchmarks"
     pythons: list[Text] = []
@@ -43,33 +40,31 @@ class AsvSuite(Struct):
 class Proposal:
     """What a suite's configuration means for a project that measures it."""
 
-    path: Path | None = None  # of the file; None without one
+    folder: Path  # of the suite
+    path: Path | None = None  # of the configuration; None without one
     suite: AsvSuite = field(default_factory=AsvSuite)
     requires: list[str] = field(default_factory=list)  # the package, and what the matrix adds
     ignored: list[str] = field(default_factory=list)  # the settings that have no meaning here
 
 
-def find(suites: Path, folder: Path) -> Proposal:
-    """Return what the configuration means that stands in a folder or above it, in the same repository.
-
-    folder : of the project, whose own configuration is another
-    """
-    for parent in (suites, *suites.parents):
-        for path in (parent / name for name in NAMES):
-            if path.is_file() and path != folder / configuration.FILE:
-                suite, keys = configuration.read(path, AsvSuite), configuration.read(path, dict)
-                top, is_local = _package(parent, suite), bool(suite.repo) and (parent / suite.repo).is_dir()
-                package = os.path.relpath(top, folder) if top else suite.project
-                package = f"./{package}" if top and not package.startswith(".") else package
-                is_usable = bool(top or (PROJECT_NAME.fullmatch(package) and not is_local))  # the index may have another of its name
-                requires, ignored = [package] if is_usable else [], [key for key in UNUSED if key in keys]
-                if package and not is_usable:
-                    ignored.append(f"{suite.repo}, without a pyproject.toml or setup.py" if is_local else package)
-                _add_matrix(suite, requires, ignored)
-                return Proposal(path, suite, requires, ignored)
-        if (parent / ".git").exists():
-            break
-    return Proposal()
+def find(place: Path, project: Path) -> Proposal:
+    """Return what the configuration means that stands in the folder of a suite, or in the one above it; place : either of them."""
+    path = next((path for folder in (place, place.parent) for name in NAMES if (path := folder / name).is_file()), None)
+    if path is None:
+        return Proposal(place)
+    keys = configuration.read(path, dict)
+    suite, requires = configuration.read(path, AsvSuite, keys), list[str]()
+    ignored = [key for key in UNUSED if key in keys]
+    top = (path.parent / suite.repo / suite.repo_subdir).resolve()
+    if not (path.parent / suite.repo).is_dir():
+        (requires if PROJECT_NAME.fullmatch(suite.project) else ignored).append(suite.project)
+    elif any((top / name).is_file() for name in ("pyproject.toml", "setup.py")):
+        package = os.path.relpath(top, project)
+        requires.append(package if package.startswith(".") else f"./{package}")
+    else:  # the index may have another package of the project's name
+        ignored.append(f"{suite.repo}, without a pyproject.toml or setup.py")
+    _add_matrix(suite, requires, ignored)
+    return Proposal(place / suite.benchmark_dir if path.parent == place else place, path, suite, requires, ignored)
 
 
 def _add_matrix(suite: AsvSuite, requires: list[str], ignored: list[str]) -> None:
@@ -90,22 +85,6 @@ def _add_matrix(suite: AsvSuite, requires: list[str], ignored: list[str]) -> Non
         ignored.append(f"{', '.join(named)} in matrix, as conda names them: add to requires what the suite imports, as pip names it")
 
 
-def _package(place: Path, suite: AsvSuite) -> Path | None:
-    """Return the folder of the package that a suite in `place` measures, which is the repository it is in; None without one there."""
-    is_local = bool(suite.repo) and (place / suite.repo).is_dir()
-    around = next((parent for parent in (place, *place.parents) if (parent / ".git").exists()), None)
-    for repository in filter(None, (place / suite.repo if is_local else None, around)):
-        top, tables = (repository / suite.repo_subdir).resolve(), dict[str, Any]()
-        with suppress(OSError, ValueError):
-            tables = files.read_toml(top / "pyproject.toml")
-        named = tables.get("project")
-        name = str(named.get("name", "")) if isinstance(named, dict) else ""
-        is_of_another = name and not is_local and canonicalize_name(name) != canonicalize_name(suite.project)
-        if not is_of_another and ((top / "setup.py").is_file() or {"project", "build-system"} & set(tables)):
-            return top
-    return None
-
-
 def missing(suites: Path, requires: Sequence[str], folder: Path) -> list[str]:
     """Return the modules that a suite imports and that `requires` does not name; a package may have another name than its module.
 
@@ -118,8 +97,7 @@ def missing(suites: Path, requires: Sequence[str], folder: Path) -> list[str]:
                 names |= {alias.name for alias in node.names} if isinstance(node, ast.Import) else set()
                 names |= {node.module} if isinstance(node, ast.ImportFrom) and node.module and not node.level else set()
     for package in requires:
-        if package.startswith("."):
-            own |= {path.stem for place in (folder / package, folder / package / "src") if place.is_dir() for path in place.iterdir()}
-        with suppress(InvalidRequirement):
-            own.add(re.sub(r"[-.]", "_", Requirement(package).name.lower()))
+        places = (folder / package, folder / package / "src") if package.startswith(".") else ()
+        own |= {path.stem for place in places if place.is_dir() for path in place.iterdir()}
+        own.add(re.sub(r"[-.]", "_", re.sub(r"[^\w.-].*", "", package.lower())))  # the name in a requirement
     return sorted({name.partition(".")[0] for name in names} - EVERYWHERE - own)

@@ -16,7 +16,6 @@ from tensorcopy import cli, files
 from tensorcopy.ci import runners
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.projects import new_project
-from tensorcopy.projects.installation import Origin
 from tensorcopy.releases import uv
 from tests.conftest import ROOT
 from tests.repositories import workflow
@@ -40,7 +39,7 @@ def workflows(request, tmp_path_factory) -> list[Path]:
     shutil.copy(ROOT / "asv.conf.json", folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        new_project.add_workflows(folder, Origin(" @ git+https://github.com/-owner-/tensorcopy", is_built=True))
+        new_project.add_workflows(new_project.NewProject(folder), "tensorcopy @ git+https://github.com/-owner-/tensorcopy")
     return sorted((folder.parent / ".github" / "workflows").glob("*.yml"))
 
 

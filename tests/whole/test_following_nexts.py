@@ -12,7 +12,7 @@ from tensorcopy import cli, files
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git, sides
-from tensorcopy.projects.new_project import new_project
+from tensorcopy.projects.new_project import NewProject, begin
 from tests.launch_files import write_small
 from tests.repositories import commit_all, run
 
@@ -22,7 +22,7 @@ def project(no_other_repository, every_python, tmp_path, monkeypatch):
     """A project with results of two releases, in two commits, as the current folder."""
     monkeypatch.chdir(tmp_path)
     run(tmp_path, "init", "-q", "-b", "trunk")
-    new_project(tmp_path)
+    begin(NewProject(tmp_path))
     commit_all(tmp_path, "a project")
     write_small(tmp_path / "results", "2.14.1", "2.15.0", machine="box")
     commit_all(tmp_path, "results")
