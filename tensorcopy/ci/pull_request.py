@@ -5,7 +5,9 @@ The two sides take turns: two commits under one torch, or two releases under hea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from tensorcopy.campaign import Campaign
 from tensorcopy.configuration import Paths
@@ -24,35 +26,23 @@ from tensorcopy.worker.processes import ReportProgress
 OF_CODE = 0.02
 
 
-@dataclass(frozen=True)
-class ComparedPair:
-    """Two sides of a pull request."""
-
-    sides: tuple[Side, ...]
-    comparison: Comparison | None  # None where a side cannot be measured
-    problems: tuple[TensorcopyError, ...]
-    notes: tuple[str, ...]
-
-
-def pairs(base: str, head: str, campaign: Campaign, paths: Paths, interpreter: str = "") -> list[tuple[Side, Side]]:
+def pairs(base: str, head: str, campaign: Campaign, paths: Paths, interpreter: str = "") -> list[tuple[Side, ...]]:
     """Return what to compare: base and head, unless no file that is measured differs, and each release that only head's table has.
 
     base, head : SHAs. Raises TensorcopyError where this machine can install no suitable torch.
     """
-    known, table_of_head = sides.table_of(base, campaign, paths), [*sides.table_of(head, campaign, paths)]
-    versions = {release.version for release in known}
-    added = [pair for pair in zip(table_of_head, table_of_head[1:]) if pair[1].version not in versions]
+    known = {release.version for release in sides.table_of(base, campaign, paths)}
+    added = [both for both in pairwise(sides.table_of(head, campaign, paths)) if both[1].version not in known]
     differ = sides.differ(base, head, campaign)
     if not differ and not added:
         return []
-    commits = {f"base {base[:8]}": base, f"head {head[:8]}": head}
-    before, after = sides.of_commits(commits, campaign, paths, interpreter)
-    of_releases = [[sides.with_release(after, each, f"torch {each.version}", paths.pythons) for each in pair] for pair in added]
-    return [*([(before, after)] if differ else []), *((pair[0], pair[1]) for pair in of_releases)]
+    commits = sides.of_commits({f"base {base[:8]}": base, f"head {head[:8]}": head}, campaign, paths, interpreter)
+    of_releases = (tuple(sides.with_release(commits[1], each, f"torch {each.version}", paths.pythons) for each in both) for both in added)
+    return [*([tuple(commits)] if differ else []), *of_releases]
 
 
-def compared(asked: Request, campaign: Campaign, paths: Paths, report_progress: ReportProgress) -> ComparedPair:
-    """Take launches of a pair until every case is exact enough, there are enough or the time is over, and return how it compares.
+def compared(asked: Request, campaign: Campaign, paths: Paths, report_progress: ReportProgress) -> tuple[str, int]:
+    """Take launches of a pair until every case is exact enough, there are enough or the time is over, and return the answer.
 
     asked : the pair, the device, the cases, and when no further launch begins
     """
@@ -61,31 +51,24 @@ def compared(asked: Request, campaign: Campaign, paths: Paths, report_progress: 
     request = replace(asked, launches=run.FIRST, half=margin * run.EXACT, together=True, folder=folder)
     try:
         outcome = run.run(request, campaign, paths, report_progress=report_progress)
+        comparison = run.compared(request, outcome, campaign, margin)
     except TensorcopyError as error:
-        return ComparedPair(asked.sides, None, (*error.earlier, error), ())
+        names = " and ".join(map(table.escaped, map(str, asked.sides)))
+        return _text(f"### ❌ {names} **cannot be compared**\n", *error.earlier, error), 2
     before, after = (side.revision.name if side.revision else str(side) for side in asked.sides)
-    comparison = replace(run.compared(request, outcome, campaign, margin), labels=(before, after))
-    return ComparedPair(asked.sides, comparison, outcome.problems, outcome.notes)
+    return answer(replace(comparison, labels=(before, after)), outcome.problems, outcome.notes)
 
 
-def text(found: list[ComparedPair], device: str) -> str:
-    """Return the job's summary as Markdown: it begins with a marker, by which the comment of a device is found again."""
-    parts = [f"<!-- tensorcopy {device} -->"]
-    for pair in found:
-        names = " and ".join(map(table.escaped, map(str, pair.sides)))
-        told = table.markdown(comparison_report.report(pair.comparison)) if pair.comparison else f"### ❌ {names} **cannot be compared**\n"
-        parts += [told, *(f"{table.escaped(line)}\n" for line in (*map(str, pair.problems), *pair.notes))]
-    if not found:
-        parts.append("### No file that is measured differs from the base\n")
-    return table.cut("\n".join(parts), table.LONGEST)
+def answer(comparison: Comparison, problems: Sequence[TensorcopyError] = (), notes: Sequence[str] = ()) -> tuple[str, int]:
+    """Return how a pair compares, as Markdown, and the exit code.
+
+    The code is 1 where a case is slower or fails now, 2 where a side could not be measured, 3 where nothing was compared, else 0.
+    """
+    text = _text(table.markdown(comparison_report.report(comparison)), *problems, *notes)
+    if comparison.has_slower or any(change.reason is Reason.FAILED_AFTER for change in comparison.changes.values()):
+        return text, 1
+    return text, 2 if problems else 0 if comparison.has_compared else 3
 
 
-def exit_code(found: list[ComparedPair]) -> int:
-    """Return 1 where a case is slower or fails now, 2 where a side cannot be measured, 3 where a pair was not compared, else 0."""
-    comparisons = [pair.comparison for pair in found if pair.comparison]
-    changes = (change for each in comparisons for change in each.changes.values())
-    if any(each.has_slower for each in comparisons) or any(each.reason is Reason.FAILED_AFTER for each in changes):
-        return 1
-    if any(pair.problems for pair in found):
-        return 2
-    return 0 if len(comparisons) == len(found) and all(each.has_compared for each in comparisons) else 3
+def _text(heading: str, *lines: object) -> str:
+    return "\n".join([heading, *(f"{table.escaped(str(line))}\n" for line in lines)])

@@ -28,17 +28,14 @@ class _RunnerTable(Struct, forbid_unknown_fields=True):
     runner: Annotated[list[Runner], Meta(min_length=1)]
 
 
-HOSTED = Runner("github-hosted", ["ubuntu-24.04"])
-
-
 def matrix() -> list[dict[str, Any]]:
-    """Return the runners of this repository as a job's matrix; a hosted one without the file. Raises TensorcopyError for an invalid one.
+    """Return the runners of this repository as a job's matrix. Raises TensorcopyError where they cannot be read.
 
     `backend` chooses torch's kind of wheel: without a GPU that for the CPU, a tenth as large.
     """
     path = Path(git.printed("rev-parse", "--show-toplevel") or ".") / FILE
     try:
-        runners = msgspec.convert(files.read_toml(path), _RunnerTable).runner if files.is_there(path) else [HOSTED]
+        runners = msgspec.convert(files.read_toml(path), _RunnerTable).runner
         names = [runner.machine for runner in runners]
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"{twice[0]} twice")

@@ -46,28 +46,28 @@ def _pull_request(options: argparse.Namespace) -> int:
     from tensorcopy.ci import pull_request
     from tensorcopy.measure import git
     from tensorcopy.measure.plan import Request
+    from tensorcopy.report import table
 
-    own, paths, start, console = campaign(), configuration.paths(), monotonic(), output.console()
+    own, paths, start = campaign(), configuration.paths(), monotonic()
     head = git.commit(options.head)
     base = git.fork_point(git.commit(options.base), head)
-    if base == head:
-        following = f"tensorcopy ci pull-request --base {head[:12]}~1 --head {head[:12]}"
-        raise TensorcopyError("there is nothing to compare", got=f"{head[:12]} for both", allowed="two commits", next=following)
     print(f"base {base[:8]}: the last commit that {options.head[:12]} has in common with {options.base[:12]}")
-    device, found = options.device.removeprefix("cpu"), list[pull_request.ComparedPair]()
-    with output.progress_bar(console) as report_progress:
+    device, answers = options.device.removeprefix("cpu"), list[tuple[str, int]]()
+    with output.progress_bar(output.console()) as report_progress:
         pairs = pull_request.pairs(base, head, own, paths, options.interpreter)
         for number, pair in enumerate(pairs, 1):
             until = start + options.budget * number / len(pairs)
             asked = Request(pair, device=device, needs=device, most=ENOUGH, until=until)
-            found.append(pull_request.compared(asked, own, paths, report_progress))
-    text = pull_request.text(found, options.device)
+            answers.append(pull_request.compared(asked, own, paths, report_progress))
+    marker = f"<!-- tensorcopy {options.device} -->"  # by which the comment of a device is found again
+    texts = [text for text, _ in answers] or ["### No file that is measured differs from the base\n"]
+    text = table.cut("\n".join([marker, *texts]), table.LONGEST)
     sys.stdout.write(text)
     _append("GITHUB_STEP_SUMMARY", text)
-    if found:  # a comment that nothing has changed would be no news
+    if answers:  # a comment that nothing has changed would be no news
         end = secrets.token_hex()  # unlike a fixed one, no line of the text can be it
         _append("GITHUB_OUTPUT", f"text<<{end}\n{text}\n{end}\n")
-    return pull_request.exit_code(found)
+    return min((code for _, code in answers if code), default=0)  # a case that is slower or fails says most
 
 
 def _append(variable: str, text: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tensorcopy import cli, files
 from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import TensorcopyError
-from tensorcopy.measure import git, sides
+from tensorcopy.measure import sides
 from tensorcopy.projects.new_project import NewProject, begin
 from tests.launch_files import write_small
 from tests.repositories import commit_all, run
@@ -69,9 +69,3 @@ def test_a_damaged_file_is_taken_from_git(project, following):
         (command,) = re.findall(r"git (?:-C .*)?checkout .*(?= where git has it)", following(line))
         subprocess.run(shlex.split(command), check=True)
         assert path.read_text(encoding="utf-8") == text
-
-
-def test_one_commit_is_compared_with_the_one_before(following):
-    """No branch need be called main."""
-    words = following("ci pull-request --base HEAD").split()
-    assert [git.commit(words[4]), git.commit(words[6])] == [git.commit("HEAD~1"), git.commit("HEAD")]

@@ -287,10 +287,8 @@ def as_csv(asked: Asked, run: Run) -> Output:
 
 def comment(asked: Asked, run: Run) -> Output:
     """Read the summary of a pull request's job, which is also its comment."""
-    pair = pull_request.ComparedPair((), asked.comparison, (), ())
-    marker, _, text = pull_request.text([pair], "cpu").partition("\n")
-    assert marker == "<!-- tensorcopy cpu -->"
-    return replace(_of_markdown(text, asked.changes), fails=_fails(asked, pull_request.exit_code([pair])))
+    text, code = pull_request.answer(asked.comparison)
+    return replace(_of_markdown(text, asked.changes), fails=_fails(asked, code))
 
 
 def _fails(asked: Asked, code: int) -> bool | None:
