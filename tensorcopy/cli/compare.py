@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
     add_results(compare)
     compare.add_argument("--case", type=expression, default="", metavar="REGEX", help="only cases whose name matches")
     metrics, metric = ("time", "instructions", "bytes", "allocations"), "time (default, with the instructions beside it) or an exact count"
-    compare.add_argument("--metric", choices=metrics, default="time", help=metric)
+    compare.add_argument("--metric", choices=metrics, default="", help=metric)
     margin = "the smallest change that counts; default: 3; of instructions 1, of other counts any"
     compare.add_argument("--margin", type=share, metavar="PERCENT", help=margin)
     shown = compare.add_mutually_exclusive_group()
@@ -41,7 +41,7 @@ def add(commands: Any) -> None:
     compare.add_argument("--all", action="store_true", help="also list the unchanged and undecided cases (text only)")
     now = "measure both beside each other here, until every case is decided; stored launches are not used"
     compare.add_argument("--now", action="store_true", help=now)
-    compare.add_argument("--for", type=duration, dest="budget", metavar="TIME", help="end --now after this; default: 5m")
+    compare.add_argument("--for", type=duration, dest="budget", metavar="TIME", help="--now, and end it after this; default: 5m")
     compare.add_argument("--fail-on", choices=("slower",), help=f"exit with 1 if any case is slower {NO_NEWS}")
 
     history = add_command(commands, "history", "show the time of a case over all releases, and where it changed", _history)
@@ -51,7 +51,7 @@ def add(commands: Any) -> None:
     history.add_argument("--all", action="store_true", help="list every changed case, not only groups or methods")
     history.add_argument("--open", action="store_true", help="list what is slower with the newest release than with an earlier one")
     history.add_argument("--format", choices=FORMATS, default="text", help="default: text; CSV and JSON of one case have its launches")
-    history.add_argument("--fail-on", choices=("slower",), help=f"with --open, exit with 1 if any is listed {NO_NEWS}")
+    history.add_argument("--fail-on", choices=("slower",), help=f"--open, and exit with 1 if any is listed {NO_NEWS}")
 
     why = add_command(commands, "why", "show which functions make the difference of a case", _why)
     case = "a method such as detach (its smallest tensor), a name as compare prints it, or a regular expression that matches one case"
@@ -62,17 +62,31 @@ def add(commands: Any) -> None:
     why.add_argument("--format", choices=FORMATS, default="text", help="default: text")
 
 
+def _command(options: argparse.Namespace, *names: str) -> str:
+    """Return this command with some of its arguments, such as "before" or "--device", as far as they were given."""
+    given = ((name, getattr(options, name.removeprefix("--"))) for name in names)
+    words = (word for name, value in given if value for word in ([name, value] if name.startswith("--") else [value]))
+    return shlex.join(["tensorcopy", options.verb, *words])
+
+
 def _compare(options: argparse.Namespace) -> int:
     from tensorcopy.judge.paired import Reason
     from tensorcopy.report import comparison as reports
-    from tensorcopy.results.cases import only_match
+    from tensorcopy.results.cases import kinds_of_cases, only_match, some
 
-    _require_allowed(options)
-    whole = _measured_now(options) if options.now else _stored(options)
+    is_now, following = options.now or options.budget, "leave one of the two out"
+    if options.metric not in ("", "time") and (is_now or options.fail_on):
+        raise TensorcopyError("--now and --fail-on are about times", got=f"--metric {options.metric}", allowed="time", next=following)
+    if is_now and options.history:
+        raise TensorcopyError("--now measures times here", got=f"--history {options.history}", allowed="no history", next=following)
+    whole = _measured_now(options) if is_now else _stored(options)
     comparison = whole.selected(options.case)
+    following = f"{_command(options, 'before', 'after', '--device', '--history', '--metric')} --all lists the cases"
+    if whole.changes and not comparison.changes:
+        raise TensorcopyError("no such case", got=repr(options.case), allowed=some(kinds_of_cases(whole.changes)), next=following)
     if options.explain is not None:
         cases = {case.name: case for case in comparison.changes}
-        name = only_match(dict(zip(cases, cases)), options.explain, "no such case", f"{_command(options)} --all lists the cases")
+        name = only_match(dict(zip(cases, cases)), options.explain, "no such case", following)
         output.show(reports.evidence(comparison, cases[name]))
     else:
         output.show(reports.report(comparison), options.format, everything=options.all)
@@ -83,47 +97,9 @@ def _compare(options: argparse.Namespace) -> int:
     if any(change.reason is Reason.FAILED_AFTER for change in comparison.changes.values()):  # what failed before may be mended
         return 2
     if not comparison.has_compared:
-        output.print_line(_why_nothing(options, whole, comparison))
+        output.print_line(f"nothing was compared: {reports.reasons(comparison.changes.values()) or 'no case was timed or tracked'}")
         return NOTHING_COMPARED
     return 0
-
-
-def _require_allowed(options: argparse.Namespace) -> None:
-    """Raise TensorcopyError for options of `compare` that cannot stand together."""
-    of_counts = f"--metric {options.metric}" if options.metric != "time" else ""
-    if options.fail_on and of_counts:
-        raise TensorcopyError("--fail-on slower judges times", got=of_counts, allowed="--metric time", next="leave one of the two out")
-    if options.budget and not options.now:
-        raise TensorcopyError("--for limits --now", got="--for alone", allowed="--now with --for", next="add --now, or leave out --for")
-    if options.now and (got := of_counts or (f"--history {options.history}" if options.history else "")):
-        raise TensorcopyError("--now measures times here", got=got, allowed="--now without it", next="leave one of the two out")
-
-
-def _why_nothing(options: argparse.Namespace, whole: Comparison, comparison: Comparison) -> str:
-    """Return why no case was compared; whole : the comparison of which `comparison` is what was asked for."""
-    from tensorcopy.report import comparison as reports
-    from tensorcopy.results.cases import kinds_of_cases, some
-
-    what = "nothing was compared"
-    if comparison.changes:
-        return f"{what}: {reports.reasons(comparison.changes.values())}"
-    if not whole.changes:
-        return f"{what}: no case was timed or tracked"
-    selection = {"--case": options.case and repr(options.case), "--device": options.device}
-    following = f"{_command(options)} --all lists the cases"
-    got = " ".join(f"{name} {value}" for name, value in selection.items() if value)
-    return str(TensorcopyError(what, got=got, allowed=some(kinds_of_cases(whole.changes)), next=following))
-
-
-def _command(options: argparse.Namespace) -> str:
-    """Return the command that compares the same results."""
-    metric = [] if options.metric == "time" else ["--metric", options.metric]
-    return shlex.join(["tensorcopy", "compare", options.before, options.after, *_results(options), *metric])
-
-
-def _results(options: argparse.Namespace) -> list[str]:
-    """Return the options that say which results are meant, as they were given."""
-    return [word for name in ("device", "history") if (value := getattr(options, name)) for word in (f"--{name}", value)]
 
 
 def _stored(options: argparse.Namespace) -> Comparison:
@@ -133,20 +109,11 @@ def _stored(options: argparse.Namespace) -> Comparison:
     """
     from tensorcopy.judge import case_history, comparisons
     from tensorcopy.judge.comparisons import Question
-    from tensorcopy.measure import git
     from tensorcopy.results import reader, select
 
     own, sides, unit = campaign(), (options.before, options.after), options.metric.removeprefix("time")
-    loaded = reader.load_results(results_folder(), own)
-    command = shlex.join(["tensorcopy", "compare", *sides, *(["--metric", unit] if unit else [])])
-    try:
-        pair = select.pair(*sides, loaded, own.releases, options.history or "", options.device, command=command, unit=unit)
-    except TensorcopyError as error:
-        named = [next(filter(git.find, (side, f"v{side}")), "") for side in sides]  # "0.1.0" may mean the project's own tag
-        if all(named):
-            following = f"asv continuous {named[0]} {named[1]}"
-            raise TensorcopyError("two git revisions", got=error.got, allowed=RESULT, next=following) from error
-        raise
+    loaded, command = reader.load_results(results_folder(), own), _command(options, "before", "after", "--metric")
+    pair = select.pair(*sides, loaded, own.releases, options.history or "", options.device, command=command, unit=unit)
     if unit:
         comparison = comparisons.between(Question(pair.before, pair.after, margin=options.margin), unit)
     else:
@@ -162,10 +129,11 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
     from tensorcopy.measure.plan import Request
     from tensorcopy.results import launches
 
-    own, paths, names = campaign(), configuration.paths(), [options.before, options.after]
-    before, after = (own.releases.find(name) for name in names)
+    own, paths = campaign(), configuration.paths()
+    before, after = (own.releases.find(name) for name in (options.before, options.after))
     if before == after:
-        raise TensorcopyError("nothing to compare", got=" and ".join(names), allowed="two releases", next="name another")
+        got = f"{options.before} and {options.after}"
+        raise TensorcopyError("nothing to compare", got=got, allowed="two releases", next="name another")
     request = Request(
         tuple(sides.pair(before, after, paths.pythons)),
         case=options.case,
@@ -182,9 +150,7 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
     console = output.console(stderr=True)
     with output.progress_bar(console) as report_progress:
         outcome = run.run(request, own, paths, say=partial(console.print, soft_wrap=True), report_progress=report_progress)
-    if outcome.installed and monotonic() >= request.until:
-        output.print_line("a part of the time went into installing; the same command has all of it now, and --for gives more")
-    return run.compared(request, outcome, own, options.margin).selected(device=options.device or "cpu")
+    return run.compared(request, outcome, own, options.margin).selected(device=request.device)
 
 
 def _history(options: argparse.Namespace) -> int:
@@ -195,20 +161,17 @@ def _history(options: argparse.Namespace) -> int:
     from tensorcopy.results import reader, select
     from tensorcopy.results.cases import kinds_of_cases, matching, some
 
-    if options.fail_on and not options.open:
-        raise TensorcopyError("--fail-on needs --open", got="--fail-on alone", allowed="--open --fail-on slower", next="add --open")
     own = campaign()
     loaded = reader.load_results(results_folder(), own)
-    command = shlex.join(["tensorcopy", "history", *filter(None, [options.case])])
-    chosen, device = select.chosen(loaded, options.history or "", options.device, command=command)
+    chosen, device = select.chosen(loaded, options.history or "", options.device, command=_command(options, "case"))
     output.print_errors(problems := loaded.concerning(options.history or ""))
     by_case = case_history.over(chosen.results, own.rules)
     cases = {case.name: case for case in by_case if case.device == device}
     selected = {cases[name]: by_case[cases[name]] for name in matching(cases, options.case)}
     if not selected:
-        allowed, following = some(kinds_of_cases(cases.values())), " ".join(["tensorcopy history", *_results(options)])
+        allowed, following = some(kinds_of_cases(cases.values())), _command(options, "--device", "--history")
         raise TensorcopyError("no such case", got=repr(options.case), allowed=allowed, next=following)
-    if options.open:
+    if options.open or options.fail_on:
         report = reports.of_open(by_case, [*selected], device, everything=options.all)
     elif len(selected) == 1:
         (history,) = selected.values()
@@ -224,10 +187,9 @@ def _why(options: argparse.Namespace) -> int:
     from tensorcopy.report import causes
     from tensorcopy.results import reader, select
 
-    own, sides = campaign(), (options.before, options.after)
+    own, command = campaign(), _command(options, "case", "before", "after")
     loaded = reader.load_results(results_folder(), own)
-    command = shlex.join(["tensorcopy", "why", options.case, *sides])
-    pair = select.pair(*sides, loaded, own.releases, options.history or "", options.device, command=command)
+    pair = select.pair(options.before, options.after, loaded, own.releases, options.history or "", options.device, command=command)
     report = causes.of_pair(pair, options.case, own.rules)
     code = output.print_errors(pair.problems)
     output.show(report, options.format)

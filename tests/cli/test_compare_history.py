@@ -78,7 +78,7 @@ def test_open_regressions_are_json(folder, capsys):
     row = '[[accepted]]\ncase = "clone_detach"\nuntil = "2.15.0"\nwhy = "a check: pytorch#1"\n'
     for written, why in (("", ""), (row, "a check: pytorch#1")):
         (folder.parent / "tensorcopy.toml").write_text(written, encoding="utf-8")
-        assert main(["history", "--open", "--format", "json", "--fail-on", "slower"]) == (not why)
+        assert main(["history", "--format", "json", "--fail-on", "slower"]) == (not why)
         document = json.loads(capsys.readouterr().out)
         assert (document["device"], document["cases"], document["compared"]) == ("cpu", 3, 3)
         (case,) = document["rows"]

@@ -351,20 +351,6 @@ def test_a_comparison_has_a_launch_of_times_though_its_time_is_over(machine):
     assert (len(machine.counted), len(machine.taken)) == (1, 1)
 
 
-def test_time_that_went_into_installing_is_told(machine, monkeypatch, capsys):
-    """The next run has it for launches."""
-    opened, told = machine.opened, "a part of the time went into installing; the same command has all of it now"
-
-    def slowly(*arguments: Any) -> Opened:
-        machine.now += 400
-        return opened(*arguments)
-
-    for is_told in (True, False):
-        monkeypatch.setattr(sides, "opened", slowly)
-        assert main(["compare", "2.14.1", "2.15.0", "--now"]) == 3
-        assert (told in capsys.readouterr().err) is is_told
-
-
 def test_a_comparison_whose_time_is_over_before_both_have_a_count_is_refused(machine, capsys):
     machine.suites = {RATE.name: RATE}
     assert main(["compare", "2.14.1", "2.15.0", "--now", "--for", "1m"]) == 2

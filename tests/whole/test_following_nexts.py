@@ -40,7 +40,9 @@ def following(project, capsys):
     return of
 
 
-@pytest.mark.parametrize("line", ["compare 2.14.1 2.15.0 --history nope", "compare 2.14.1 2.15.0 --explain nope"])
+@pytest.mark.parametrize(
+    "line", ["compare 2.14.1 2.15.0 --history nope", "compare 2.14.1 2.15.0 --explain nope", "compare 2.14.1 2.15.0 --case nope"]
+)
 def test_what_was_not_measured_leads_to_what_was(following, line):
     typed = following(line).removesuffix(" lists the cases")
     assert cli.main(typed.split()[1:]) == 0
