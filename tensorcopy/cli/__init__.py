@@ -25,12 +25,8 @@ from tensorcopy.worker.processes import installing
 TRACEBACK = "TENSORCOPY_TRACEBACK"  # environment variable: show where a fault of the program arose
 LONGEST = 300  # characters of an exception's text
 
-# what an interrupted command keeps, by its name; the others write nothing, or nothing before their end
-KEPT = {
-    "measure": "finished launches are kept, and the same command continues with the rest",
-    "dashboard": "finished launches and the pages are kept, and the same command continues",
-    "ci": "what is finished is kept, and the same command continues with the rest",
-}
+# what interrupted commands keep; the others write nothing, or nothing before their end
+KEPT = dict.fromkeys(("measure", "dashboard", "ci"), "finished launches are kept, and the same command continues with the rest")
 
 EXAMPLES = """examples:
   tensorcopy advise --to numpy --requires-grad     the code to type, measured here
@@ -55,30 +51,32 @@ def main(
     with output.clean_streams():
         try:
             return _run(arguments, report_start)
-        except BrokenPipeError:
-            output.discard(sys.stdout)  # `| head` has read enough
-            return 141
         except Exception as error:
-            shown = expected(error)
-            if is_interrupted() or (shown is None and os.environ.get(TRACEBACK)):
+            code = None if is_interrupted() else ended(error)
+            if code is None and (is_interrupted() or os.environ.get(TRACEBACK)):
                 raise
-            shown = shown or fault(error)
-            return output.print_errors([*shown.earlier, shown])
+            return output.print_errors([fault(error)]) if code is None else code
 
 
 def _run(arguments: Sequence[str] | None, report_start: Callable[..., object]) -> int:
     program = parser()
     try:
         options = program.parse_args(arguments)
-    except SystemExit:
-        output.flush()  # of the help
-        raise
-    options.report_start = report_start
-    report_start(KEPT.get(options.verb, "nothing was written"))
-    gc.set_threshold(200_000)  # results are many small values that stay: looking for garbage among them takes a tenth of `compare`
-    code = options.command(options) if options.verb else sys.stdout.write(program.format_help())
-    output.flush()
-    return int(code) if options.verb else 0
+        options.report_start = report_start
+        report_start(KEPT.get(options.verb, "nothing was written"))
+        gc.set_threshold(200_000)  # results are many small values that stay: looking for garbage among them takes a tenth of `compare`
+        return int(options.command(options) or 0)
+    finally:
+        output.flush()
+
+
+def ended(error: Exception) -> int | None:
+    """Print the line of an error that a command may raise, and return the exit code; None for a fault of the program."""
+    if isinstance(error, BrokenPipeError):
+        output.discard(sys.stdout)  # `| head` has read enough
+        return 141
+    shown = expected(error)
+    return output.print_errors([*shown.earlier, shown]) if shown else None
 
 
 def expected(error: Exception) -> TensorcopyError | None:
@@ -112,6 +110,7 @@ def parser() -> argparse.ArgumentParser:
     form = argparse.RawDescriptionHelpFormatter  # keeps the lines of the examples
     program = _Command(prog="tensorcopy", description=about, epilog=EXAMPLES, formatter_class=form)
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
+    program.set_defaults(command=lambda _: program.print_help())
     commands = program.add_subparsers(title="commands", dest="verb", metavar="COMMAND", parser_class=_Command)
     for module in (local, compare, measure, init, ci):
         module.add(commands)

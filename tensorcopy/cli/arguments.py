@@ -33,13 +33,6 @@ def add_results(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--history", type=machine_name, metavar="NAME", help=named)
 
 
-def path(text: str) -> Path:
-    """Return a path. An empty one, as of an unset variable of a shell, would be the current folder."""
-    if not text.strip():
-        raise argparse.ArgumentTypeError(f"got {text!r}; allowed: a path, of the current folder .")
-    return Path(text)
-
-
 def line(text: str) -> str:
     """Return a text that can be written as UTF-8, in one line."""
     if any("\ud800" <= each <= "\udfff" or each < " " for each in text):
@@ -73,13 +66,12 @@ def numel(text: str) -> int:
 def results_folder() -> Path:
     """Return the folder of launch files: that of asv.conf.json, or results/ in a folder without one.
 
-    Raises TensorcopyError below the folder of a project, which it names.
+    Raises TensorcopyError where there is neither; below the folder of a project, it names that.
     """
     from tensorcopy import configuration
 
-    is_here = files.is_there(Path(configuration.FILE))
-    is_below = not files.is_there(Path("results")) and any((folder / configuration.FILE).exists() for folder in Path.cwd().parents)
-    return Path(relpath(configuration.paths().results)) if is_here or is_below else Path("results")
+    is_alone = files.is_there(Path("results")) and not files.is_there(Path(configuration.FILE))
+    return Path("results" if is_alone else relpath(configuration.paths().results))
 
 
 def campaign() -> Campaign:

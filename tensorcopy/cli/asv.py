@@ -9,7 +9,6 @@ from types import TracebackType
 
 from tensorcopy import __main__ as program
 from tensorcopy import cli
-from tensorcopy.cli import output
 
 
 def setup() -> None:
@@ -42,14 +41,10 @@ def end_in_one_line() -> None:
         if isinstance(error, KeyboardInterrupt):
             program.INTERRUPTION.signal = program.INTERRUPTION.signal or SIGINT
             program.INTERRUPTION.end()
-        if isinstance(error, BrokenPipeError):
-            output.discard(sys.stdout)  # `| head` has read enough
-            raise SystemExit(141)
-        known = cli.expected(error) if isinstance(error, Exception) else None
-        if known is None:
-            show_others(kind, error, traceback)
-        else:
-            raise SystemExit(output.print_errors([*known.earlier, known]))
+        code = cli.ended(error) if isinstance(error, Exception) else None
+        if code is not None:
+            raise SystemExit(code)
+        show_others(kind, error, traceback)
 
     program.handle_signals()
     program.INTERRUPTION.command_starts("complete launches, and the site that was there, are kept")

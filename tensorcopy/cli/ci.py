@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import add_command, campaign, path, results_folder
+from tensorcopy.cli.arguments import add_command, campaign, results_folder
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import ENOUGH, duration
 from tensorcopy.worker.devices import DEVICES
@@ -37,7 +37,7 @@ def add(commands: Any) -> None:
     add_command(actions, "runners", "print .github/runners.toml as the matrix of a job", _runners)
 
     collect = add_command(actions, "collect", "add the launches below a folder to the histories that they belong to", _collect)
-    collect.add_argument("folder", type=path, metavar="FOLDER", help="with folders of histories at any depth")
+    collect.add_argument("folder", type=Path, metavar="FOLDER", help="with folders of histories at any depth")
     collect.add_argument("--branch", default="", metavar="NAME", help="also add those of this branch of origin, if there is one")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorcopy.cli import output
-from tensorcopy.cli.arguments import add_command, numel, path
+from tensorcopy.cli.arguments import add_command, numel
 from tensorcopy.worker.processes import ignore_progress
 
 SIGNS = {True: "✓", False: "✗", None: "?"}  # of a documented behaviour: observed, not observed, none documented
@@ -41,7 +41,7 @@ def add(commands: Any) -> None:
     plot = add_command(commands, "plot", "time every method over size in ten seconds: a table, or a picture with -o", _plot)
     kinds, what = ("copies", "conversions"), "copies to a tensor (default) or conversions to an ndarray"
     plot.add_argument("what", nargs="?", choices=kinds, default="copies", help=what)
-    plot.add_argument("-o", "--out", type=path, metavar="FILE", help="draw a picture instead: .svg, .png or .pdf (needs matplotlib)")
+    plot.add_argument("-o", "--out", type=Path, metavar="FILE", help="draw a picture instead: .svg, .png or .pdf (needs matplotlib)")
     plot.add_argument("--device", default="cpu", help="default: cpu")
     plot.add_argument("--requires-grad", action="store_true", help="copy a leaf that requires grad")
     plot.add_argument("--relative-to", default="", metavar="METHOD", help="times as multiples of a method's, or of the memcpy baseline's")

@@ -21,7 +21,6 @@ from tensorcopy.worker.devices import DEVICES
 if TYPE_CHECKING:
     from tensorcopy.campaign import Campaign
     from tensorcopy.configuration import Paths
-    from tensorcopy.measure.plan import Request
     from tensorcopy.measure.run import RunOutcome
     from tensorcopy.measure.sides import Side
 
@@ -81,26 +80,15 @@ def _measure(options: argparse.Namespace) -> int:
         functions=not options.bench or own.is_shipped,  # another campaign's are those of all its cases, whatever is selected
         history=options.history or "",
     )
-    outcome = _run(request, own, paths)
+    console = output.console()
+    with output.progress_bar(console) as report_progress:
+        outcome = run.run(request, own, paths, say=partial(console.print, soft_wrap=True), report_progress=report_progress)
     code = print_outcome(outcome)
     there, folders = extent(outcome.counts.values()), ", ".join(os.path.relpath(history.folder) for history in outcome.histories)
     is_timed = any(suite.timed for suite in outcome.suites.values())
     number = f"with {there} {'launch' if there == '1' else 'launches each'}" if is_timed else "counted"
     print(f"{counted(len(outcome.counts), 'release')} {number}, in {folders}")
     return code
-
-
-def _run(request: Request, own: Campaign, paths: Paths, *, publishes: bool = False) -> RunOutcome:
-    """Measure and perhaps publish, with a bar. Raises TensorcopyError."""
-    from tensorcopy.measure import run
-
-    console = output.console()
-    with output.progress_bar(console) as report_progress:
-        outcome = run.run(request, own, paths, say=partial(console.print, soft_wrap=True), report_progress=report_progress)
-        if publishes:
-            report_progress(0.8, "publishing the site")
-            _publish(own, paths, next((each.name for each in outcome.histories), ""))
-    return outcome
 
 
 def print_outcome(outcome: RunOutcome) -> int:
@@ -143,6 +131,7 @@ def _add_releases(version: str, own: Campaign) -> int:
 
 def _dashboard(options: argparse.Namespace) -> int:
     from tensorcopy import configuration
+    from tensorcopy.measure import run
     from tensorcopy.measure.plan import Request
     from tensorcopy.results import reader
 
@@ -158,7 +147,12 @@ def _dashboard(options: argparse.Namespace) -> int:
         again=True,
         history=options.history or "",
     )
-    code = print_outcome(_run(request, own, paths, publishes=True))
+    console = output.console()
+    with output.progress_bar(console) as report_progress:
+        outcome = run.run(request, own, paths, say=partial(console.print, soft_wrap=True), report_progress=report_progress)
+        report_progress(0.8, "publishing the site")
+        _publish(own, paths, next((each.name for each in outcome.histories), ""))
+    code = print_outcome(outcome)
     code = output.print_errors(reader.load_results(paths.results, own).problems) or code
     versions = [side.release.version for side in chosen]
     if len(versions) > 1:

@@ -35,10 +35,6 @@ class CleanStream:
     def write(self, text: str) -> int:
         return self.stream.write(visible(text))
 
-    def writelines(self, lines: Any) -> None:
-        for line in lines:
-            self.write(line)
-
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
 
@@ -137,11 +133,10 @@ def print_line(text: str) -> None:
 
 def print_errors(errors: Iterable[TensorcopyError]) -> int:
     """Print each error to stderr, one per line, and return the exit code: 2, or 0 where there is none."""
-    code = 0
-    for error in errors:
-        print_line(str(error))
-        code = 2
-    return code
+    lines = [*map(str, errors)]
+    for line in lines:
+        print_line(line)
+    return 2 if lines else 0
 
 
 @contextmanager

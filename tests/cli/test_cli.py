@@ -5,18 +5,19 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tensorcopy.cli import main, output, parser
-from tensorcopy.cli.arguments import line, numel, path
+from tensorcopy.cli.arguments import line, numel
 from tensorcopy.measure import settings
 from tensorcopy.releases import wheel_index
 from tests import launch_files, walk
 from tests.conftest import ROOT
 
 LINE = re.compile(r"^tensorcopy: [^\n]+: got [^\n]+; allowed: [^\n]+; next: [^\n]+\n$")
-TEXTS = (None, path, line, settings.expression, settings.machine_name)  # types of options that are no number
+TEXTS = (None, Path, line, settings.expression, settings.machine_name)  # types of options that are no number
 NUMBERS = ("nan", "-3", "1.5", "0", "", "3", "1e400")
 VALID = {"--margin": ("1.5", "3"), "--for": ()}  # of those; of every other option the whole number
 GIVEN = [
@@ -24,14 +25,14 @@ GIVEN = [
     for command in walk.commands()
     for action in command.actions
     if action.option_strings
-    for value in ([""] if action.type in (path, settings.machine_name) else NUMBERS if action.type not in TEXTS else ())
+    for value in ([""] if action.type is settings.machine_name else NUMBERS if action.type not in TEXTS else ())
 ]
 GIVEN += [(["measure"], "--launches", text) for text in ("1001", "٥")]
 GIVEN += [(["measure"], "--history", "../box")]
 GIVEN += [(["advise"], "--numel", text) for text in ("2**63", "2**-1", "0**-1", "1e30", "4MB", "٤")]
 
 
-def test_a_number_is_one_that_its_option_allows_and_a_name_or_path_is_not_empty(capsys):
+def test_a_number_is_one_that_its_option_allows_and_a_name_is_not_empty(capsys):
     """Of any other text, the error has it and says what is allowed."""
     assert len(GIVEN) > 50
     for words, option, value in GIVEN:
