@@ -13,8 +13,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from traceback import extract_tb
 from typing import Any, NoReturn
 
 from tensorcopy import __version__
@@ -23,18 +21,9 @@ from tensorcopy.errors import TensorcopyError, of_os_error
 from tensorcopy.worker.processes import installing
 
 TRACEBACK = "TENSORCOPY_TRACEBACK"  # environment variable: show where a fault of the program arose
-LONGEST = 300  # characters of an exception's text
 
 # what interrupted commands keep; the others write nothing, or nothing before their end
 KEPT = dict.fromkeys(("measure", "dashboard", "ci"), "finished launches are kept, and the same command continues with the rest")
-
-EXAMPLES = """examples:
-  tensorcopy advise --to numpy --requires-grad     the code to type, measured here
-  tensorcopy compare 2.14 2.15                     what changed between two releases
-  tensorcopy history detach_clone                  a method over all releases
-  tensorcopy dashboard                             measure the newest torch, and see the pages
-
-tensorcopy COMMAND --help explains a command."""
 
 
 def main(
@@ -55,7 +44,11 @@ def main(
             code = None if is_interrupted() else ended(error)
             if code is None and (is_interrupted() or os.environ.get(TRACEBACK)):
                 raise
-            return output.print_errors([fault(error)]) if code is None else code
+            if code is None:
+                got, following = f"{type(error).__name__}: {error}", f"{TRACEBACK}=1 shows where it arose; please report it"
+                fault = TensorcopyError("a fault of tensorcopy", got=got, allowed="an error that names the input", next=following)
+                code = output.print_errors([fault])
+            return code
 
 
 def _run(arguments: Sequence[str] | None, report_start: Callable[..., object]) -> int:
@@ -84,7 +77,9 @@ def expected(error: Exception) -> TensorcopyError | None:
     if isinstance(error, TensorcopyError):
         return error
     if isinstance(error, OSError):
-        return of_os_error(error) or output.refused(error)
+        what, allowed = "the operating system refused a file or a stream", "one that exists and can be written, on a disk with room"
+        got = str(error) or type(error).__name__
+        return of_os_error(error) or TensorcopyError(what, got=got, allowed=allowed, next="check the path and its permissions")
     ours = ("", "tensorcopy", *sys.stdlib_module_names)
     if not isinstance(error, ModuleNotFoundError) or (error.name or "").partition(".")[0] in ours:
         return None
@@ -92,23 +87,10 @@ def expected(error: Exception) -> TensorcopyError | None:
     return TensorcopyError(what, got=f"no {error.name}", allowed="advise, check and plot, which need no extra", next=following)
 
 
-def fault(error: Exception) -> TensorcopyError:
-    """Return the error to print for an exception that no command expects."""
-    frames = extract_tb(error.__traceback__)
-    where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    return TensorcopyError(
-        "a fault of tensorcopy",
-        got=f"{type(error).__name__}: {str(error)[:LONGEST]}{where}",
-        allowed="an error that names the input",
-        next=f"{TRACEBACK}=1 shows where it arose; please report it",
-    )
-
-
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     about = "How do I copy a tensor? Measured on torch releases since 1.9, on CPU and CUDA."
-    form = argparse.RawDescriptionHelpFormatter  # keeps the lines of the examples
-    program = _Command(prog="tensorcopy", description=about, epilog=EXAMPLES, formatter_class=form)
+    program = _Command(prog="tensorcopy", description=about, epilog="tensorcopy COMMAND --help explains a command.")
     program.add_argument("--version", action="version", version=f"tensorcopy {__version__}")
     program.set_defaults(command=lambda _: program.print_help())
     commands = program.add_subparsers(title="commands", dest="verb", metavar="COMMAND", parser_class=_Command)

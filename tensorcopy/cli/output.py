@@ -53,13 +53,8 @@ def clean_streams() -> Iterator[None]:
 
     A stream that the caller has closed becomes one that leads nowhere: otherwise the next file opened would take its place.
     """
-    for descriptor in range(3):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
     for name in ("stdin", "stdout", "stderr"):
-        if getattr(sys, name) is None:
+        if getattr(sys, name) is None:  # its number is the lowest free one, which the next file gets
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - for the whole run
     before = sys.stdout, sys.stderr
     for stream in before:
@@ -168,15 +163,3 @@ def progress_bar(drawn_on: Console | None = None) -> Iterator[ReportProgress]:
     finally:
         if printed or drawn_on.is_terminal:
             bar.stop()
-
-
-def refused(error: OSError) -> TensorcopyError:
-    """Return the error to print for a file, folder or stream that the operating system refuses."""
-    names = " and ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
-    reason = error.strerror or str(error) or type(error).__name__
-    return TensorcopyError(
-        "the operating system refused a file or a stream",
-        got=f"{reason}: {names}" if names else reason,
-        allowed="a folder and a stream that exist and can be written, on a disk with room",
-        next="check the path and its permissions",
-    )
