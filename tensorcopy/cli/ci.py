@@ -13,7 +13,6 @@ from typing import Any
 
 from tensorcopy.cli import output
 from tensorcopy.cli.arguments import add_command, campaign, results_folder
-from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure.settings import ENOUGH, duration
 from tensorcopy.worker.devices import DEVICES
 
@@ -29,8 +28,7 @@ def add(commands: Any) -> None:
     pull.add_argument("--base", default="main", metavar="COMMIT", help="the commit to merge into; default: main")
     pull.add_argument("--head", default="HEAD", metavar="COMMIT", help="the commit to merge; default: HEAD")
     pull.add_argument("--interpreter", default="", metavar="PYTHON", help='measure the torch of this Python: "same", a program or a path')
-    device = "measure only cases on this device; default: cpu, which measures all"
-    pull.add_argument("--device", choices=DEVICES, default="cpu", help=device)
+    pull.add_argument("--device", choices=DEVICES, default="cpu", help="only cases on this device; default: cpu, which measures all")
     budget = f"begin no launch after this time, and compare by what there is; default: {BUDGET}"
     pull.add_argument("--for", type=duration, default=duration(BUDGET), dest="budget", metavar="TIME", help=budget)
 
@@ -90,9 +88,6 @@ def _collect(options: argparse.Namespace) -> int:
     from tensorcopy.ci import new_results
     from tensorcopy.numbers import counted
 
-    if not options.folder.is_dir():
-        following = "name the folder into which the launches were downloaded"
-        raise TensorcopyError("no such folder", got=str(options.folder), allowed="a folder of histories", next=following)
     number = new_results.collect(options.folder, results_folder(), options.branch)
     print(f"{counted(number, 'file')} added to {os.path.relpath(results_folder())}")
     return 0

@@ -17,7 +17,6 @@ from tensorcopy.measure.settings import duration, expression
 if TYPE_CHECKING:
     from tensorcopy.judge.comparisons import Comparison
 
-NOTHING_COMPARED = 3
 BUDGET, MOST_LAUNCHES_NOW = 300.0, 64  # seconds of --now, and its launches of a case that is not exact enough
 RESULT = "a release such as 2.14.1"
 NO_NEWS = "that is neither accepted in tensorcopy.toml nor back to an earlier level"
@@ -98,7 +97,7 @@ def _compare(options: argparse.Namespace) -> int:
         return 2
     if not comparison.has_compared:
         output.print_line(f"nothing was compared: {reports.reasons(comparison.changes.values()) or 'no case was timed or tracked'}")
-        return NOTHING_COMPARED
+        return 3
     return 0
 
 

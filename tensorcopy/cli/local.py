@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
 from contextlib import nullcontext
 from itertools import groupby
 from math import inf
@@ -58,7 +57,8 @@ def _advise(options: argparse.Namespace) -> int:
     with output.progress_bar() if here else nullcontext(ignore_progress) as report_progress:
         advice = advise(options.to, **asked, shipped=not here, report_progress=report_progress)
     table, timed, cells = advice.table, advice.table.timed, advice.column.cells if advice.column else {}
-    _print_left_out(table.evidence.left_out)
+    for name, reason in table.evidence.left_out.items():
+        output.print_line(f"{name} is left out: {reason}")
     if not advice.code:
         output.show(Report(advice.why, [], []))
         return 1
@@ -135,16 +135,11 @@ def _plot(options: argparse.Namespace) -> int:
     asked = {name: getattr(options, name) for name in ("device", "requires_grad", "relative_to")}
     with output.progress_bar() as report_progress:
         measured = sweep.measure(options.what, **asked, report_progress=report_progress)
-    _print_left_out(measured.left_out)
+    for name, reason in measured.left_out.items():
+        output.print_line(f"{name} is left out: {reason}")
     if options.out is None:
         output.show(sweep.table(measured))
     else:
         sweep.save(measured, options.out)
         print(f"Picture written to {options.out}")
     return 0
-
-
-def _print_left_out(reasons: Mapping[str, str]) -> None:
-    """Print to stderr why methods are not among those that were timed."""
-    for name, reason in reasons.items():
-        output.print_line(f"{name} is left out: {reason}")

@@ -116,16 +116,15 @@ def _add_releases(version: str, own: Campaign) -> int:
         allowed, following = "a number such as 2.16.0", "tensorcopy measure --add-release NEW"
         raise TensorcopyError("not a torch release", got=repr(version), allowed=allowed, next=following)
     versions = wheel_index.unknown(own.releases) if version == NEW else [version.removeprefix("v")]
-    if known := [row.version for row in own.releases if row.version in versions]:
-        print(f"torch {known[0]} is already in the table")
-        return 0
-    for each in versions:
+    there = [row.version for row in own.releases]
+    new = [each for each in versions if each not in there]
+    for each in new:
         release = wheel_index.release(each)
         release_table.add(release, own.table)
         pythons = " to ".join(release.pythons)
         print(f"Added torch {release.version} of {release.date} ({release.sha}, Python {pythons}) to {own.table.name}")
-    if not versions:
-        print(f"The package index has no new torch release; the newest is {own.releases[-1].version}")
+    if not new:
+        print(f"There is no new release; the table's newest is torch {there[-1]}")
     return 0
 
 
@@ -177,16 +176,14 @@ def _sides_of_dashboard(options: argparse.Namespace, own: Campaign, paths: Paths
     from tensorcopy.measure import run, sides
     from tensorcopy.releases import environments
 
-    pythons = environments.known_pythons(paths.pythons)
-    able, refused = sides.installable(reversed(own.releases), pythons)
+    able, refused = sides.installable(reversed(own.releases), environments.known_pythons(paths.pythons))
     if not able:
         raise refused[0]
     newest, *before = able
     measured = run.measured_here(options.history or "", own, paths)
     there = [each for each in before if each.release.sha in measured and each.is_installed(own, paths)][: OF_DASHBOARD_SIDES - 1]
-    if newest.release.sha in measured and not there:
-        there = before[:1]
-    return [*reversed(there), newest]
+    others = there or (before[:1] if newest.release.sha in measured else [])
+    return [*reversed(others), newest]
 
 
 def _publish(own: Campaign, paths: Paths, history: str) -> None:

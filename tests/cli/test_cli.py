@@ -87,7 +87,7 @@ def test_a_missing_python_is_an_error(tmp_path, monkeypatch, capsys):
     [
         ("2.15", 2, "not a torch release: got '2.15'"),
         ("2.16.0rc1", 2, "not a torch release: got '2.16.0rc1'"),
-        ("v2.15.0", 0, "torch 2.15.0 is already in the table\n"),
+        ("v2.15.0", 0, "There is no new release; the table's newest is torch 2.15.0\n"),
     ],
 )
 def test_only_a_release_that_the_table_lacks_is_added(monkeypatch, capsys, release, code, message):
