@@ -27,11 +27,10 @@ def collect(folder: Path, into: Path, branch: str = "") -> int:
         for history in (path.parent for source in sources for path in sorted(source.rglob(histories.FILE))):
             conditions = histories.read(history)
             for path in sorted(history.iterdir()):
-                if path.name == histories.FILE or any(into.glob(f"*/{path.name}")):
-                    continue
-                if path.suffix == ".json":
-                    launches.read(path)
-                launches.create(histories.folder_of(into, conditions, history.name)[0] / path.name, launches.content(path))
-                number += 1
+                if path.name != histories.FILE and not any(into.glob(f"*/{path.name}")):
+                    if path.suffix == ".json":
+                        launches.read(path)
+                    launches.create(histories.folder_of(into, conditions, history.name)[0] / path.name, launches.content(path))
+                    number += 1
     git.printed("worktree", "prune")
     return number

@@ -47,8 +47,7 @@ def compared(asked: Request, campaign: Campaign, paths: Paths, report_progress: 
     asked : the pair, the device, the cases, and when no further launch begins
     """
     margin = MARGIN if len({side.release for side in asked.sides}) > 1 else OF_CODE
-    folder = run.revisions_folder(paths)
-    request = replace(asked, launches=run.FIRST, half=margin * run.EXACT, together=True, folder=folder)
+    request = replace(asked, launches=run.FIRST, half=margin * run.EXACT, together=True, folder=run.revisions_folder(paths))
     try:
         outcome = run.run(request, campaign, paths, report_progress=report_progress)
         comparison = run.compared(request, outcome, campaign, margin)

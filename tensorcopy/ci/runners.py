@@ -9,7 +9,6 @@ import msgspec
 from msgspec import Meta, Struct
 
 from tensorcopy import files
-from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git
 from tensorcopy.worker.devices import DEVICES
 
@@ -24,10 +23,6 @@ class Runner(Struct, frozen=True, forbid_unknown_fields=True):
     device: Literal[DEVICES] = "cpu"  # type: ignore[valid-type] # that torch must be able to use
 
 
-class _RunnerTable(Struct, forbid_unknown_fields=True):
-    runner: Annotated[list[Runner], Meta(min_length=1)]
-
-
 def matrix() -> list[dict[str, Any]]:
     """Return the runners of this repository as a job's matrix. Raises TensorcopyError where they cannot be read.
 
@@ -35,15 +30,11 @@ def matrix() -> list[dict[str, Any]]:
     """
     path = Path(git.printed("rev-parse", "--show-toplevel") or ".") / FILE
     try:
-        runners = msgspec.convert(files.read_toml(path), _RunnerTable).runner
+        runners = msgspec.convert(files.read_toml(path).get("runner"), list[Runner])
         names = [runner.machine for runner in runners]
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"{twice[0]} twice")
     except (OSError, ValueError) as error:
-        raise TensorcopyError(
-            "the list of runners cannot be read",
-            got=f"{path}: {error}",
-            allowed=f"[[runner]] with machine, labels, and optionally device ({', '.join(DEVICES)})",
-            next="remove it, then tensorcopy init --github writes an example",
-        ) from error
+        allowed = f"[[runner]] with machine, labels and optionally device ({', '.join(DEVICES)}), as tensorcopy init --github writes"
+        raise files.damaged(path, error, allowed) from error
     return [{**msgspec.structs.asdict(runner), "backend": "cpu" if runner.device == "cpu" else ""} for runner in runners]
