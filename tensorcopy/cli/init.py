@@ -21,16 +21,15 @@ def add(commands: Any) -> None:
 
 def _init(options: argparse.Namespace) -> int:
     from tensorcopy import campaign
-    from tensorcopy.projects import installation, new_project
+    from tensorcopy.projects import new_project
     from tensorcopy.releases.interpreters import FILE
 
     project = new_project.NewProject(Path.cwd())
-    source = installation.find() if options.github else ""
-    if not (source and (project.folder / FILE).exists()):
+    if not (options.github and (project.folder / FILE).exists()):
         new_project.begin(project, name=options.name, title=options.title, suites=options.suites)
     title = campaign.read(project.folder).title
-    if source:
-        new_project.add_workflows(project, source)
+    if options.github:
+        new_project.add_workflows(project)
     print(f"{title}: wrote {', '.join(project.written) or 'nothing, all files are there'}")
     if project.kept:
         print(f"Kept, and not what tensorcopy would write, until you remove it and repeat: {', '.join(project.kept)}")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,8 @@ from tensorcopy import configuration
 from tensorcopy.campaign import PROJECT_NAME
 from tensorcopy.configuration import Text
 
-NAMES = (configuration.FILE, "asv.conf.jsonc")
 CONDA = ("conda", "mamba", "rattler")  # environments whose packages have other names than those of pip's index, or other owners
-UNUSED = ("environment_type", "build_command", "install_command", "uninstall_command")  # settings without a meaning here
+UNUSED = ("environment_type", "pythons", "build_command", "install_command", "uninstall_command")  # settings without a meaning here
 EVERYWHERE = {"torch", "numpy", "asv_runner", "asv", *sys.stdlib_module_names}  # what each environment has
 
 
@@ -29,9 +29,7 @@ class AsvSuite(Struct):
 
     project: Text = ""
     repo: Text = "."
-    repo_subdir: Text = ""
     benchmark_dir: Text = "benchmarks"
-    pythons: list[Text] = []
     environment_type: Text = ""
     matrix: dict[str, dict[str, Any] | list[Any] | str | None] = {}
 
@@ -41,30 +39,31 @@ class Proposal:
     """What a suite's configuration means for a project that measures it."""
 
     folder: Path  # of the suite
-    path: Path | None = None  # of the configuration; None without one
-    suite: AsvSuite = field(default_factory=AsvSuite)
-    requires: list[str] = field(default_factory=list)  # the package, and what the matrix adds
-    ignored: list[str] = field(default_factory=list)  # the settings that have no meaning here
+    name: str = ""  # of the project
+    requires: Sequence[str] = ()  # the package, and what the matrix adds
+    notes: Sequence[str] = ()  # what was read, and the settings that have no meaning here
 
 
 def find(place: Path, project: Path) -> Proposal:
     """Return what the configuration means that stands in the folder of a suite, or in the one above it; place : either of them."""
-    path = next((path for folder in (place, place.parent) for name in NAMES if (path := folder / name).is_file()), None)
+    path = next((path for path in (place / configuration.FILE, place.parent / configuration.FILE) if path.is_file()), None)
     if path is None:
         return Proposal(place)
     keys = configuration.read(path, dict)
-    suite, requires = configuration.read(path, AsvSuite, keys), list[str]()
-    ignored = [key for key in UNUSED if key in keys]
-    top = (path.parent / suite.repo / suite.repo_subdir).resolve()
-    if not (path.parent / suite.repo).is_dir():
-        (requires if PROJECT_NAME.fullmatch(suite.project) else ignored).append(suite.project)
-    elif any((top / name).is_file() for name in ("pyproject.toml", "setup.py")):
+    suite, requires, ignored = configuration.read(path, AsvSuite, keys), list[str](), [key for key in UNUSED if key in keys]
+    name = suite.project if PROJECT_NAME.fullmatch(suite.project) else ""
+    top = (path.parent / suite.repo).resolve()
+    if top.is_dir() and any((top / file).is_file() for file in ("pyproject.toml", "setup.py")):
         package = os.path.relpath(top, project)
         requires.append(package if package.startswith(".") else f"./{package}")
-    else:  # the index may have another package of the project's name
+    elif top.is_dir():  # the index may have another package of the project's name
         ignored.append(f"{suite.repo}, without a pyproject.toml or setup.py")
+    elif name:
+        requires.append(name)
     _add_matrix(suite, requires, ignored)
-    return Proposal(place / suite.benchmark_dir if path.parent == place else place, path, suite, requires, ignored)
+    notes = [f"From {os.path.relpath(path, project)}: requires = {json.dumps(requires)}"]
+    notes += [f"Not used of it: {'; '.join(ignored)}"] if ignored else []
+    return Proposal(place / suite.benchmark_dir if path.parent == place else place, name, requires, notes)
 
 
 def _add_matrix(suite: AsvSuite, requires: list[str], ignored: list[str]) -> None:

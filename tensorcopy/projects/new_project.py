@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import distribution
 from pathlib import Path
 from string import Template
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
-from tensorcopy import campaign, configuration, files
+from tensorcopy import __version__, campaign, configuration, files
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git, sides
 from tensorcopy.projects import asv_suite
-from tensorcopy.projects.asv_suite import Proposal
 from tensorcopy.releases import environments, release_table, uv
 from tensorcopy.releases.interpreters import CHECKOUT, FILE, PACKAGE, is_checkout
 
@@ -59,20 +60,17 @@ def begin(project: NewProject, *, name: str = "", title: str = "", suites: str =
     if there := [file for file in (FILE, configuration.FILE) if (folder / file).exists()]:
         following = "in a project tensorcopy measure; for asv's suite mkdir over-torch, cd over-torch, and tensorcopy init --suites .."
         raise TensorcopyError(f"this folder has {there[0]} already", got=folder.name, allowed="a folder without one", next=following)
-    place = (folder / (suites or SUITES)).resolve()
-    found = asv_suite.find(place, folder) if suites else Proposal(place)
-    of_suite = found.suite.project if campaign.PROJECT_NAME.fullmatch(found.suite.project) else ""
-    name = name or of_suite or campaign.default_name(folder)
-    head = {"name": name, "title": title or campaign.default_title(name), **({"requires": found.requires} if found.requires else {})}
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
+    found = asv_suite.find((folder / suites).resolve(), folder) if suites else asv_suite.Proposal(folder / SUITES)
+    name = name or found.name or campaign.default_name(folder)
+    head = {"name": name, "title": title or campaign.default_title(name), "requires": [*found.requires]}
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in head.items() if value]
     here = [python for python in environments.known_pythons() if uv.find_python(python)]
-    named = [each for each in here if each in found.suite.pythons] or here
     of_reference = release_table.load().find(sides.REFERENCE).runs_on  # those first that have a wheel of it
     values = {
         "HEAD": "\n".join(lines),
         "SUITES": json.dumps(Path(os.path.relpath(found.folder, folder)).as_posix()),
         "NAME": name,
-        "PYTHONS": json.dumps(sorted(named, key=of_reference, reverse=True)),
+        "PYTHONS": json.dumps(sorted(here, key=of_reference, reverse=True)),
     }
     written_as = {FILE: FILE, configuration.FILE: configuration.FILE, ".gitignore": "gitignore"}
     written_as |= {} if suites else {f"{SUITES}/__init__.py": "empty.txt", f"{SUITES}/norms.py": "benchmark.txt"}
@@ -83,47 +81,34 @@ def begin(project: NewProject, *, name: str = "", title: str = "", suites: str =
         for each in project.written:
             (folder / each).unlink()
         raise
-    project.notes += [f"From {os.path.relpath(found.path, folder)}: requires = {json.dumps(found.requires)}"] if found.path else []
-    project.notes += [f"Not used of it: {'; '.join(found.ignored)}"] if found.ignored else []
+    project.notes += found.notes
     if made.suites and (missing := asv_suite.missing(made.suites, made.requires, folder)):
         project.notes.append(f"The suite imports {', '.join(missing)}: add to requires in {FILE} what they are called by pip")
 
 
-def add_workflows(project: NewProject, source: str | Path) -> None:
+def add_workflows(project: NewProject) -> None:
     """Write the workflows of a project, and what they install, where GitHub reads them: at the top of the repository.
 
     They are those of tensorcopy's own repository, with the project's folder, branch, Pythons and packages, which are installed with the
     hashes that this tensorcopy was tested with, also those that build it.
 
-    source : a requirement of tensorcopy, or its wheel
-
-    Raises TensorcopyError where GitHub would read none, or not as they are written.
+    Raises TensorcopyError for a folder that they cannot name, and for a tensorcopy that only this machine has.
     """
-    folder = project.folder
-    top = next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), None)
-    if top is None:
-        following = "git init in the folder that will be the top of the repository, then tensorcopy init --github"
-        raise TensorcopyError("workflows have no place", got="no git repository", allowed="a folder in one", next=following)
+    folder, source = project.folder, installed_from()
+    top = next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
     below, branch, github = folder.relative_to(top).as_posix(), git.default_branch(), os.path.relpath(top / ".github", folder)
     if not re.fullmatch(r"[\w./-]+", below, re.ASCII):
         allowed = "ASCII letters, digits and . _ - in names of folders, which GitHub reads in paths, patterns and commands"
         raise TensorcopyError("workflows cannot name this folder", got=below, allowed=allowed, next="rename it")
-    texts = {f"{github}/{RUNNERS}": _of_repository(RUNNERS), f"{github}/{LOCKED}": _of_repository("requirements.txt")}
-    build = "--no-build"
-    if isinstance(source, Path):
-        wheel = source
-        source = f"./{github}/{wheel.name}"
-        if not (folder / source).exists():
-            (top / ".github").mkdir(exist_ok=True)
-            shutil.copyfile(wheel, folder / source)
-            project.written.append(source)
-    elif "git+" in source:
-        texts[f"{github}/{BUILD_LOCKED}"] = _of_repository("build-requirements.txt")
+    copied, build = {RUNNERS: RUNNERS, LOCKED: "requirements.txt"}, "--no-build"
+    if "git+" in source:
+        copied[BUILD_LOCKED] = "build-requirements.txt"
         build = f'--only-binary ":all:" --no-binary tensorcopy --build-constraints {github}/{BUILD_LOCKED}'
+    ours = CHECKOUT / ".github" if is_checkout() else PACKAGE / "projects"
+    texts = {f"{github}/{name}": (ours / file).read_text(encoding="utf-8") for name, file in copied.items()}
     place = "" if below == "." else f"{below}/"
-    pattern = re.sub(r"([+!\]])", r"\\\1", branch)  # signs of GitHub's patterns
     replaced = {
-        "branches: [main]": f"branches: [{json.dumps(pattern)}]",
+        "branches: [main]": f"branches: [{json.dumps(branch)}]",
         "default: main": f"default: {json.dumps(branch)}",
         "\njobs:": f"\ndefaults:\n  run:\n    working-directory: {json.dumps(below)}\n\njobs:" if place else "\njobs:",
         " .github/requirements.txt\n": f' {github}/{LOCKED}\n      - run: uv pip install --no-deps {build} "{source}"\n',
@@ -135,15 +120,29 @@ def add_workflows(project: NewProject, source: str | Path) -> None:
         **{f" path: {each}\n": f" path: {place}{each}\n" for each in ("results", "measured", "site")},
     }
     for each in WORKFLOWS:
-        text = OF_TENSORCOPY.sub("", _of_repository(f"workflows/{each}.yml"))
-        for ours, theirs in replaced.items():
-            text = text.replace(ours, theirs)
+        text = OF_TENSORCOPY.sub("", (ours / "workflows" / f"{each}.yml").read_text(encoding="utf-8"))
+        for of_ours, theirs in replaced.items():
+            text = text.replace(of_ours, theirs)
         texts[f"{github}/workflows/{each}.yml"] = text
     project.write(texts)
     project.notes.append(f"The workflows are for the branch {branch}, which is this repository's default here.")
 
 
-def _of_repository(name: str) -> str:
-    """Return the content of a file in .github of tensorcopy's own repository."""
-    folder = CHECKOUT / ".github" if is_checkout() else PACKAGE / "projects"
-    return (folder / name).read_text(encoding="utf-8")
+def installed_from() -> str:
+    """Return the requirement of the running tensorcopy, as its installer noted it (PEP 610), or git in a checkout.
+
+    Raises TensorcopyError for one that only this machine has.
+    """
+    noted = json.loads(distribution("tensorcopy").read_text("direct_url.json") or "{}")
+    if not noted:
+        return f"tensorcopy=={__version__}"
+    url, sha = str(noted["url"]), noted.get("vcs_info", {}).get("commit_id", "")
+    if not url.startswith("file:"):
+        return f"tensorcopy @ {f'git+{configuration.web_address(url)}@{sha}' if sha else re.sub('//[^/]*@', '//', url)}"
+    path = url2pathname(urlsplit(url).path)
+    sha = sha or git.printed("-C", path, "rev-parse", "HEAD")
+    remote = configuration.web_address(git.printed("-C", path, "config", "--get", "remote.origin.url"))
+    if remote and git.printed("-C", path, "branch", "--remotes", "--contains", sha):
+        return f"tensorcopy @ git+{remote}@{sha}"
+    what, allowed = "no workflow can install this tensorcopy", "one from a package index, or a commit at a git remote"
+    raise TensorcopyError(what, got=path, allowed=allowed, next="git push in its checkout, and install that commit")

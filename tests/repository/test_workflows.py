@@ -39,7 +39,8 @@ def workflows(request, tmp_path_factory) -> list[Path]:
     shutil.copy(ROOT / "asv.conf.json", folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        new_project.add_workflows(new_project.NewProject(folder), "tensorcopy @ git+https://github.com/-owner-/tensorcopy")
+        patch.setattr(new_project, "installed_from", lambda: "tensorcopy @ git+https://github.com/-owner-/tensorcopy")
+        new_project.add_workflows(new_project.NewProject(folder))
     return sorted((folder.parent / ".github" / "workflows").glob("*.yml"))
 
 
