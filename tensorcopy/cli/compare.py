@@ -81,7 +81,7 @@ def _compare(options: argparse.Namespace) -> int:
     whole = _measured_now(options) if is_now else _stored(options)
     comparison = whole.selected(options.case)
     following = f"{_command(options, 'before', 'after', '--device', '--history', '--metric')} --all lists the cases"
-    if whole.changes and not comparison.changes:
+    if not comparison.changes:
         raise TensorcopyError("no such case", got=repr(options.case), allowed=some(kinds_of_cases(whole.changes)), next=following)
     if options.explain is not None:
         cases = {case.name: case for case in comparison.changes}
@@ -96,7 +96,7 @@ def _compare(options: argparse.Namespace) -> int:
     if any(change.reason is Reason.FAILED_AFTER for change in comparison.changes.values()):  # what failed before may be mended
         return 2
     if not comparison.has_compared:
-        output.print_line(f"nothing was compared: {reports.reasons(comparison.changes.values()) or 'no case was timed or tracked'}")
+        output.print_line(f"nothing was compared: {reports.reasons(comparison.changes.values())}")
         return 3
     return 0
 

@@ -63,7 +63,7 @@ def begin(project: NewProject, *, name: str = "", title: str = "", suites: str =
     found = asv_suite.find((folder / suites).resolve(), folder) if suites else asv_suite.Proposal(folder / SUITES)
     name = name or found.name or campaign.default_name(folder)
     head = {"name": name, "title": title or campaign.default_title(name), "requires": [*found.requires]}
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in head.items() if value]
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
     here = [python for python in environments.known_pythons() if uv.find_python(python)]
     of_reference = release_table.load().find(sides.REFERENCE).runs_on  # those first that have a wheel of it
     values = {

@@ -29,13 +29,14 @@ class Measured:
         self.requests: list[Request] = []
         self.times: dict[str, Any] = {}  # of both sides, in microseconds, by case
         self.error: TensorcopyError | None = None
+        self.problems: tuple[TensorcopyError, ...] = ()
         self.notes: tuple[str, ...] = ()
 
     def run(self, request: Request, *_: Any, **__: Any) -> Any:
         self.requests.append(request)
-        if self.error:
+        if self.error and len({side.release for side in request.sides}) == 1:
             raise self.error
-        return type("Outcome", (), {"problems": (), "notes": self.notes})
+        return type("Outcome", (), {"problems": self.problems, "notes": self.notes})
 
     def compared(self, request: Request, outcome: Any, campaign: Any, margin: float) -> Any:
         cases = {case: dict(zip(("2.14.1", "2.15.0"), times)) for case, times in self.times.items()}
@@ -150,8 +151,19 @@ def test_notes_of_measuring_are_told(project, measured):
     assert "base 1234abcd runs its own suites: no \\#&#8203;1\n" in summary(project)
 
 
+def test_what_went_wrong_beside_a_comparison_is_told(project, measured):
+    """As that a case of a suite cannot be imported; what is compared is shown."""
+    measured.times, measured.problems = {"own.time_a": (1.0, 1.0)}, (TensorcopyError("a is broken", got="b", allowed="c", next="d"),)
+    assert main(["ci", "pull-request"]) == 2
+    assert "none of 1 case slower" in summary(project)
+    assert "a is broken: got b" in summary(project)
+
+
 def test_a_release_that_head_adds_is_compared_with_the_one_before(measured, tmp_path, monkeypatch, capsys):
-    """In a checkout of tensorcopy: under head's code, by the margin of releases; where nothing else differs, alone."""
+    """In a checkout of tensorcopy: under head's code, by the margin of releases; where nothing else differs, alone.
+
+    Of several pairs the exit code is that of a slower case, before that of one that fails.
+    """
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ROOT / "benchmarks", "benchmarks", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "asv.conf.json", tmp_path)
@@ -169,6 +181,15 @@ def test_a_release_that_head_adds_is_compared_with_the_one_before(measured, tmp_
     assert {side.revision.commit for side in request.sides} == {sha(tmp_path)}
     assert request.half == pytest.approx(0.015)
     assert re.search(rf"### torch {newest[1].version} against (torch )?{newest[0].version} on Box 9000", capsys.readouterr().out)
+    (tmp_path / "benchmarks" / "more.py").touch()
+    git(tmp_path, "add", "benchmarks")
+    git(tmp_path, *AUTHOR, "commit", "-qm", "a file that is measured")
+    measured.error = TensorcopyError("head failed", got="a", allowed="b", next="c")
+    measured.error.earlier = [TensorcopyError("base failed", got="a", allowed="b", next="c")]
+    for seconds, code in ((1.0, 2), (1.2, 1)):  # two pairs, of which the first fails
+        measured.times = {"copies.BySize.time_copy tensor 16": (1.0, seconds)}
+        assert main(["ci", "pull-request", "--base", "HEAD~2"]) == code
+        assert re.search("base failed.*head failed.*### .*torch", capsys.readouterr().out, re.DOTALL)
 
 
 @pytest.mark.slow

@@ -149,6 +149,13 @@ print(*{name.split(".")[0] for name in sys.modules})
 """
 
 
+def test_what_cannot_be_written_is_one_line():
+    """Also at the end of a command, where its output is buffered."""
+    command = f"unset PYTHONUNBUFFERED; {sys.executable} -m tensorcopy ci runners > /dev/full"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, bool(LINE.match(done.stderr))) == (2, True), done.stderr
+
+
 def test_help_imports_no_other_package():
     """So that it is printed in a tenth of a second; nor does `import tensorcopy` import one."""
     done = subprocess.run([sys.executable, "-c", HELP], cwd=ROOT, capture_output=True, text=True, check=True)

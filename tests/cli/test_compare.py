@@ -84,10 +84,14 @@ REFUSED = {  # a command line: its exit code, and a pattern of its last line
     f"{PAIR} --metric instructions --fail-on slower": (2, "--now and --fail-on are about times: got --metric inst"),
     f"{PAIR} --case none": (2, f"no such case: got 'none'; allowed: copies.BySize new.*; next: tensorcopy {PAIR} --all lists the cases"),
     f"{PAIR} --case None --device cpu": (2, f"; next: tensorcopy {PAIR} --device cpu --all lists the cases"),
+    f"{PAIR} --metric instructions --case none": (2, f"; next: tensorcopy {PAIR} --metric instructions --all lists the cases"),
+    f"{PAIR} --metric instructions --history x": (2, f"; next: tensorcopy {PAIR} --metric instructions --history box"),
+    f"{PAIR} --history box --explain nope": (2, f"; next: tensorcopy {PAIR} --history box --all lists the cases"),
     f"{PAIR} --case empty_like": (3, "nothing was compared: failed before$"),
     "compare 0.1.0 2.15.0": (2, "; next: name one of these$"),  # no index has a torch older than the table's first
     "compare 2.99.0 2.15.0": (2, "; next: tensorcopy measure --add-release 2.99.0$"),
-    "history sideways": (2, "no such case: got 'sideways'; allowed: copies.BySize "),
+    "history sideways": (2, "no such case: got 'sideways'; allowed: copies.BySize .*; next: tensorcopy history$"),
+    "history sideways --device cpu --history box": (2, "; next: tensorcopy history --device cpu --history box$"),
 }
 
 

@@ -308,9 +308,12 @@ def test_workflows_install_what_init_was_installed_from(folder, noted_of_install
     else:
         noted_of_installation.unlink()
     if requirement.endswith("HEAD"):
-        assert main(["init", "--github"]) == 2
-        assert f"no workflow can install this tensorcopy: got {clone}; allowed: " in capsys.readouterr().err
-        git(clone, "update-ref", "refs/remotes/origin/main", "HEAD")
+        for address in ("git@example.org:me/fork.git", str(folder)):  # a commit that is not there, and a remote of this machine
+            git(clone, "remote", "set-url", "origin", address)
+            assert main(["init", "--github"]) == 2
+            assert f"no workflow can install this tensorcopy: got {clone}; allowed: " in capsys.readouterr().err
+            git(clone, "update-ref", "refs/remotes/origin/main", "HEAD")
+        git(clone, "remote", "set-url", "origin", "git@example.org:me/fork.git")
         requirement = requirement.replace("HEAD", sha(clone))
     assert main(["init", "--github"]) == 0
     lock, build_lock = (folder / ".github" / name for name in (new_project.LOCKED, new_project.BUILD_LOCKED))
