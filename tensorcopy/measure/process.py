@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import select
 import shlex
 import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 from random import SystemRandom
-from time import monotonic, time
+from time import monotonic
 from typing import Any
 
 import msgspec
@@ -29,7 +27,6 @@ import psutil
 from msgspec import Struct
 
 from tensorcopy.errors import TensorcopyError, exception_line
-from tensorcopy.files import kernel_text
 from tensorcopy.results.launches import OF_INTERPRETER, Place
 from tensorcopy.results.suite_specs import NO_TABLE, SuiteTable
 
@@ -38,13 +35,12 @@ LONGEST_END = 10.0  # seconds, besides its own, until a request is answered that
 LONGEST_CLOSE = 2.0  # seconds until a process that is asked to end is killed
 LONGEST_ANSWER = 2**26  # bytes: the names of all cases have a few millions
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
-NEW_SECONDS = 60.0  # a folder may not be locked yet
-PREFIX = "tensorcopy-"  # of the folders of processes, in that of temporary files
+PREFIX = "tensorcopy-"  # of the folders of processes, in that of temporary files; the number of the program follows
 chance = SystemRandom()
 
 
 class Reply(Struct, frozen=True):
-    """What a process answers. What a benchmark has written in its place has another form, number or kind than the request."""
+    """What a process answers. What a benchmark has written in its place has another form or number than the request."""
 
     n: int = 0
     fork: int = 0
@@ -52,7 +48,6 @@ class Reply(Struct, frozen=True):
     turn: tuple[float, float] | None = None
     value: float | None = None
     probe: dict[str, Any] | None = None
-    end: bool | None = None
     skipped: str | None = None
     failed: str | None = None
     ready: bool = False
@@ -83,10 +78,8 @@ class SideFailed(TensorcopyError):
     def __init__(self, program: Program, got: str) -> None:
         command = shlex.join([str(program.python), "-m", "tensorcopy.worker.turns", str(program.suites)])
         shown = f"TMPDIR=/tmp PYTHONPATH={shlex.quote(program.variables.get('PYTHONPATH', ''))} {command} </dev/null shows the full error"
-        missing = re.search(r"No module named '(\w+)", got)
         is_own = program.place[1].endswith(OF_INTERPRETER)
-        of_package = f"uv pip install --python {shlex.quote(str(program.python))} {missing[1]}" if missing else shown
-        following = of_package if is_own else f"remove {program.python.parent.parent}, it is built anew; {shown}"
+        following = shown if is_own else f"remove {program.python.parent.parent}, it is built anew; {shown}"
         allowed = "an environment as it was installed, with torch and numpy"
         super().__init__(f"the process of {program} does not start", got=got, allowed=allowed, next=following)
         self.program = program
@@ -98,11 +91,12 @@ class Process:
     suites: Sequence[Mapping[str, Any]] = ()  # as asv describes them
     broken: Mapping[str, str] = {}  # why modules and benchmarks could not be made
 
-    def __init__(self, program: Program, folder: Path, cores: Collection[int] = ()) -> None:
-        """Start it; folder : for its temporary files, a new one; cores : on which it imports. Raises SideFailed."""
-        self.program, self._folder, self._cores = program, folder, cores
+    def __init__(self, program: Program, folder: Path) -> None:
+        """Start it; folder : for its temporary files, a new one. Raises SideFailed."""
+        self.program, self._folder = program, folder
         self._number, self._fork = 0, 0  # of requests and forks
-        self._has_fork = self._runs = False
+        self._has_fork = False
+        self._core: int | None = None
         self._start()
 
     def _start(self) -> None:
@@ -123,38 +117,32 @@ class Process:
         except OSError as error:  # another program may have removed the environment
             self._errors.close()
             raise SideFailed(self.program, str(error)) from error
-        self._runs = True
-        self.pin(self._cores)
 
-    def pin(self, cores: Collection[int]) -> None:
-        """Let the process and its forks run on these cores only; none for any."""
-        self._cores = cores
-        if cores:
-            os.sched_setaffinity(self._process.pid, cores)
-
-    def wait(self) -> None:
-        """Wait until it has imported torch and the suites. Raises SideFailed."""
+    def wait(self, core: int | None = None) -> None:
+        """Wait until it has imported torch and the suites, on all cores, and pin it to one, with its forks. Raises SideFailed."""
         answer = self._answer(LONGEST_START)
         self._errors.seek(0)
         if answer is None or not answer.ready:
             raise SideFailed(self.program, exception_line(self._errors.read()) or "no output")
-        self.suites, self.broken = answer.suites, answer.broken
+        self.suites, self.broken, self._core = answer.suites, answer.broken, core
+        if core is not None:
+            os.sched_setaffinity(self._process.pid, {core})
 
     def ask(self, longest: float, **request: Any) -> Reply:
         """Return the answer to a request, `failed` with the reason where it has none.
 
         longest : seconds that it may take
-        request : its first key is that of the answer, see `worker.turns`
+        request : see `worker.turns`
+
+        Raises SideFailed where a benchmark has ended the process, and it does not start again.
         """
-        if not self._runs:
-            return Reply(failed=f"the process of {self.program} ended, and does not start again")
         self._fork += not self._has_fork
         self._has_fork = True
-        answer = self._answer(longest + LONGEST_END, next(iter(request)), {**request, "fork": self._fork, "longest": longest})
-        if answer is None:
-            return self._started_again()
-        if answer.failed is not None:  # the end of the fork comes next, whatever it has written
-            return answer if self._answer(LONGEST_END) else self._started_again(answer)
+        answer = self._answer(longest + LONGEST_END, {**request, "fork": self._fork, "longest": longest})
+        has_failed = answer is not None and answer.failed is not None
+        if answer is None or (has_failed and not self._answer(LONGEST_END)):  # after a failure, the end of the fork comes next
+            how = self._started_again()
+            return answer or Reply(failed=how)
         if answer.ended is not None:
             number, late = answer.ended, f"took more than {longest:g} s"
             how = f"ended by signal {-number}" if number < 0 else f"ended with exit code {number}"
@@ -162,36 +150,26 @@ class Process:
         return answer
 
     def end_fork(self) -> None:
-        """End its fork, if there is one."""
-        if self._has_fork and self._runs and not self._answer(LONGEST_END, "end", None):
+        """End its fork, if there is one. Raises SideFailed as `ask` does."""
+        if self._has_fork and not self._answer(LONGEST_END, None):
             self._started_again()
 
-    def _started_again(self, answer: Reply | None = None) -> Reply:
-        """Start the process again, and return why; answer : that it has given before it ended."""
+    def _started_again(self) -> str:
+        """Start the process again, and return why. Raises SideFailed."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(LONGEST_CLOSE)
-        status = self._process.returncode
-        how = "did not answer"
+        status, how = self._process.returncode, "did not answer"
         if status is not None:
             by = signal.Signals(-status).name if status < 0 else f"exit code {status}"
             how = f"ended the process that measures it ({by})"
         self.close()
         self._has_fork = False
-        cores, self._cores = self._cores, ()
-        try:
-            self._start()
-            self.wait()
-        except SideFailed as error:
-            self.close()
-            return answer or Reply(failed=f"{how}; {error.got}")
-        self.pin(cores)
-        return answer or Reply(failed=how)
+        self._start()
+        self.wait(self._core)
+        return how
 
-    def _answer(self, longest: float, kind: str = "end", *requests: dict[str, Any] | None) -> Reply | None:
-        """Return the answer to a request, if there is one, or that of an ended fork; None where the process has ended, or gives none.
-
-        kind : the field of an answer that is no refusal. One to an earlier request comes too late
-        """
+    def _answer(self, longest: float, *requests: dict[str, Any] | None) -> Reply | None:
+        """Return the answer to a request, if there is one, or that of an ended fork; None where the process has ended, or gives none."""
         output, end = self._process.stdout, monotonic() + longest
         assert output is not None
         assert self._process.stdin is not None
@@ -214,27 +192,17 @@ class Process:
             if answer.ended is not None and answer.fork == self._fork:
                 self._has_fork = False
                 return answer
-            given = (answer.failed, answer.skipped, getattr(answer, kind))
-            if answer.ready or (answer.ended is None and answer.n == self._number and any(each is not None for each in given)):
+            if answer.ready or (answer.ended is None and answer.n == self._number):  # not that to an earlier request, which comes too late
                 return answer
 
     def close(self) -> None:
         """End the process with all that it and its forks have started."""
-        if not self._runs:
-            return
-        self._runs = False
-        started: list[psutil.Process] = []
-        with suppress(psutil.Error):
-            started = psutil.Process(self._process.pid).children(recursive=True)
         for number in (signal.SIGTERM, signal.SIGCONT):  # it may have been stopped
             self._process.send_signal(number)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(LONGEST_CLOSE)
         with suppress(ProcessLookupError, PermissionError):  # macOS refuses where all of them have ended
             os.killpg(self._process.pid, signal.SIGKILL)
-        for each in started:
-            with suppress(psutil.Error):
-                each.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._errors):
             assert stream is not None
@@ -245,7 +213,7 @@ class Process:
 def started(programs: Sequence[Program], core: int | None = None, *, draws_pages: bool = True) -> Iterator[list[Process]]:
     """Yield a process of each side that has imported torch and the suites.
 
-    core : to which they are pinned then; they import on all cores of its memory
+    core : to which they are pinned then
     draws_pages : whether the page cache is drawn anew, for what is measured
 
     Raises SideFailed for a side that cannot import them.
@@ -257,12 +225,10 @@ def started(programs: Sequence[Program], core: int | None = None, *, draws_pages
     with temporary_folder() as temporary:
         try:
             for number in shuffled(range(len(programs))):
-                cores = _cores_beside(core) if core is not None else ()
-                by_number[number] = Process(programs[number], temporary / str(number), cores)
+                by_number[number] = Process(programs[number], temporary / str(number))
             processes = [by_number[number] for number in range(len(programs))]
             for process in processes:
-                process.wait()
-                process.pin({core} if core is not None else ())
+                process.wait(core)
             yield processes
         finally:
             for process in by_number.values():
@@ -271,37 +237,14 @@ def started(programs: Sequence[Program], core: int | None = None, *, draws_pages
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Yield a new folder, which is removed at the end; first remove those of programs that were killed: nothing has them locked."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with suppress(OSError):
-            if folder.stat().st_mtime <= time() - NEW_SECONDS:
-                with _locked(folder):
-                    shutil.rmtree(folder, ignore_errors=True)
+    """Yield a new folder, which is removed at the end; first remove those of programs that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
+        number = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if number.isdecimal() and not psutil.pid_exists(int(number)):
+            shutil.rmtree(folder, ignore_errors=True)
     # what a killed benchmark has started may still write into the folder
-    with tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True) as name, _locked(Path(name)):
+    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as name:
         yield Path(name)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder. Raises OSError where another process has it locked, or it is none."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        flock(descriptor, LOCK_EX | LOCK_NB)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _cores_beside(core: int) -> set[int]:
-    """Return the cores of this process that have the same memory as a core: elsewhere, what a process imports would be far from it."""
-    usable = os.sched_getaffinity(0)
-    for path in Path("/sys/devices/system/node").glob("node*/cpulist"):
-        parts = [part.partition("-") for part in kernel_text(path).split(",")]
-        of_node = {number for first, _, last in parts if first for number in range(int(first), int(last or first) + 1)}
-        if core in of_node:
-            return usable & of_node
-    return usable
 
 
 def forget_pages(folder: Path) -> None:

@@ -38,7 +38,6 @@ from functools import partial
 from pathlib import Path
 from time import monotonic, thread_time
 from timeit import default_timer
-from traceback import extract_tb
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -49,12 +48,13 @@ TURN_SECONDS = 0.001  # of a turn on the CPU: what disturbs a machine lasts long
 WINDOWS = 8  # of a turn, the fastest of which counts: in one of 125 µs nothing else had the core or the caches
 CALIBRATION_SECONDS = 0.02
 WAITS = 3  # calls that give up the core, of one that always does
+LONGEST_REQUEST = 4096  # bytes: a pipe passes so many on as a whole
 LONGEST_ERROR = 400  # characters of an exception: one of ours ends with what to do
 # of what asv's discovery tells
 DESCRIBED = ("name", "type", "unit", "version", "params", "param_names", "timeout", "setup_cache_key", "setup_cache_timeout")
 # what a benchmark may replace in its fork, and the fork needs
 read, write, getpid = os.read, os.write, os.getpid
-encode, decode = json.JSONEncoder(default=str).encode, json.JSONDecoder().decode
+encode, decode = json.JSONEncoder(default=str, ensure_ascii=False).encode, json.JSONDecoder().decode
 
 
 class AsvLoop:
@@ -68,14 +68,12 @@ class AsvLoop:
     def __init__(self, benchmark: Any) -> None:
         self._benchmark, self._arguments = benchmark, benchmark._build_params()
         self._each_set_up = bool(benchmark._setups) and type(benchmark).__name__ != "TimerawBenchmark"
-        self.calls, self._timer = benchmark.number, getattr(benchmark, "timer", None)
-        if self.calls < 0:
-            raise ValueError(f"number is {self.calls}, which is no number of calls")
+        self.calls, self._timer = max(0, benchmark.number), getattr(benchmark, "timer", None)
 
     def calibrate(self, calls: int = 0) -> None:
         """Make so many calls a turn; 0 for as many as the benchmark declares, or as fill a turn."""
-        self.calls = calls or self._benchmark.number or 1
-        if not self._benchmark.number:
+        declared, self.calls = self.calls, calls or self.calls or 1
+        if not declared:
             self.seconds(1)  # the first call may import something
             start = monotonic()
             # a turn is long enough when two are: one may have been interrupted
@@ -110,10 +108,8 @@ class Suites:
 
     def __init__(self, folder: str) -> None:
         """Import each module and make each benchmark once, as asv's discovery does: what is shared by forks is made before them."""
-        from asv_runner.benchmarks import benchmark_types
         from asv_runner.discovery import _get_benchmark
 
-        has_pympler = any(each.__name__ == "MemBenchmark" for each in benchmark_types)
         self._made: dict[str, Callable[[], Any]] = {}
         self.described: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}
@@ -124,8 +120,6 @@ class Suites:
                 except Exception as error:  # its parameters are a number, or cannot be shown, or its class raises
                     self.broken[place] = line_of(error)
                     continue
-                if benchmark is None and parts[0].startswith("mem_") and not has_pympler:  # asv says nothing of it
-                    self.broken[place] = "ModuleNotFoundError: No module named 'pympler', which mem_ benchmarks need"
                 if benchmark is not None and benchmark.name not in self._made:  # of two of one name asv runs the first
                     self._made[benchmark.name] = partial(_get_benchmark, *parts)
                     self.described.append({name: getattr(benchmark, name, None) for name in DESCRIBED})
@@ -142,10 +136,7 @@ class Suites:
         try:
             module = importlib.import_module(name)
         except (Exception, SystemExit) as error:
-            files = [Path(frame.filename) for frame in extract_tb(error.__traceback__)]
-            of_suites = [file for file in files if file != Path(__file__) and not re.search("importlib|asv_runner", str(file))]
-            where = f"in {'/'.join(of_suites[0].parts[-2:])}: " if of_suites else ""
-            self.broken[name.partition(".")[2] or name] = f"{where}{line_of(error)}"
+            self.broken[name.partition(".")[2] or name] = line_of(error)
             return
         yield module
         for _, below, _ in pkgutil.iter_modules(getattr(module, "__path__", ()), f"{name}."):
@@ -189,9 +180,11 @@ class Fork:
             return {"case": [len(self._loops) - 1, loop.calls]}
         if "value" in request:
             benchmark = self._benchmark(request["value"], request["index"])
-            value = _number(benchmark.do_run())
+            value = benchmark.do_run()
+            if not math.isfinite(value):  # raises TypeError for what is no number of Python, numpy or torch
+                raise ValueError(f"it returned {value}, which is no finite number")
             benchmark.do_teardown()
-            return {"value": value}
+            return {"value": float(value)}
         if "probe" in request:
             try:
                 return {"probe": importlib.import_module(request["probe"]).main(request["arguments"])}
@@ -224,17 +217,16 @@ class Fork:
         if not path.exists():
             folder.mkdir(exist_ok=True)
             os.chdir(folder)
-            path.write_bytes(pickle.dumps((None, RuntimeError("setup_cache did not end"))))  # read after it was killed, as for its time
-            outcome: tuple[Any, Exception | None]
+            path.write_bytes(pickle.dumps((None, "setup_cache did not end")))  # read after it was killed, as for its time
             try:
-                outcome = benchmark.do_setup_cache(), None
+                outcome = benchmark.do_setup_cache(), ""
             except Exception as error:
-                outcome = None, RuntimeError(f"setup_cache: {line_of(error)}")
+                outcome = None, f"setup_cache: {line_of(error)}"
             path.write_bytes(pickle.dumps(outcome))
         os.chdir(folder)
-        value, raised = pickle.loads(path.read_bytes())  # noqa: S301 - this process wrote it
-        if raised:
-            raise raised
+        value, reason = pickle.loads(path.read_bytes())  # noqa: S301 - this process wrote it
+        if reason:
+            raise RuntimeError(reason)
         return value
 
     def _loop(self, benchmark: Any) -> Any:
@@ -275,49 +267,26 @@ def _in_fork(fork: Fork, line: str, requests: int, answers: int, folder: Path) -
             try:
                 answer = fork.answer(request)
             except SkipNotImplemented as reason:  # a plain NotImplementedError skips in setup only, as in asv
-                answer = {"skipped": _shortened(str(reason))}
+                answer = {"skipped": str(reason)[:LONGEST_ERROR]}
             signal.setitimer(signal.ITIMER_REAL, 0)
             reply(**answer)
             line = _line(requests) or "null"
     except BaseException as error:
-        reply(failed=_shortened(line_of(error)))
+        reply(failed=line_of(error)[:LONGEST_ERROR])
     finally:
         os._exit(0)
 
 
 def _line(requests: int) -> str:
-    """Return the next line of requests, of which there is one at a time; "" at their end."""
-    data = b""
-    while not data.endswith(b"\n"):
-        os.set_blocking(requests, True)  # a benchmark may have changed that, also for the process that it was forked from
-        if not (more := read(requests, 65536)):
-            return ""
-        data += more
-    return data.decode()
+    """Return the next request, a line that is written at once, and alone; "" at their end."""
+    os.set_blocking(requests, True)  # a benchmark may have changed that, also for the process that it was forked from
+    return read(requests, LONGEST_REQUEST).decode()
 
 
 def _write(answers: int, **document: Any) -> None:
     """Write an answer, after the end of a line that a benchmark may have begun."""
-    data = f"\n{encode(document)}\n".encode(errors="replace")
-    while data:
-        os.set_blocking(answers, True)
-        data = data[write(answers, data) :]
-
-
-def _number(value: Any) -> float:
-    """Return a value that a benchmark tracks: a number or truth value of Python, numpy or torch. Raises TypeError for another."""
-    if value is None or isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
-        raise TypeError(f"it returned {value!r:.60}, which is no number")
-    number = float(value)
-    if not math.isfinite(number):
-        raise ValueError(f"it returned {number}, which is no finite number")
-    return number
-
-
-def _shortened(text: str) -> str:
-    """Return a text without what JSON cannot keep, cut to `LONGEST_ERROR` characters."""
-    kept = text.encode(errors="replace").decode()
-    return kept if len(kept) <= LONGEST_ERROR else f"{kept[: LONGEST_ERROR - 1]}…"
+    os.set_blocking(answers, True)
+    write(answers, f"\n{encode(document)}\n".encode(errors="replace"))
 
 
 def fastest(loop: Any) -> float:

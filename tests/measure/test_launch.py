@@ -431,7 +431,7 @@ def test_whatever_asv_describes_is_measured_or_costs_its_own_case(sides, tmp_pat
     assert ends.failed["2"] == {ALL: "OSError: no room ?"}
     assert (ends.skipped, ends.rows) == ({"1": {ALL: "not for this"}}, {})
     assert taken.suites["odd.time_by_own_timer"].failed == {"0": {ALL: "its own timer gave 0 s for a call"}}
-    assert taken.suites["odd.time_never"].failed == {"0": {ALL: "ValueError: number is -1, which is no number of calls"}}
+    assert taken.suites["odd.time_never"].rows["0"].calls > 1  # as without a number
     named = taken.suites["odd.Named.time_named"]  # an address would be another case in each launch
     assert named.params == [
         ["<built-in method upper of str object>", "<built-in function len>"],
@@ -447,12 +447,12 @@ def test_whatever_asv_describes_is_measured_or_costs_its_own_case(sides, tmp_pat
     assert values.values == {"0": 1.0, "1": 7.0, "2": 0.25, "3": 3.0, "4": 0.0}
     assert (values.skipped, values.unit) == ({}, "5")
     assert {index: by_side[ALL] for index, by_side in values.failed.items()} == {
-        "5": "TypeError: it returned None, which is no number",
+        "5": "TypeError: must be real number, not NoneType",
         "6": "ValueError: it returned nan, which is no finite number",
         "7": "ValueError: it returned -inf, which is no finite number",
-        "8": "TypeError: it returned '0.5', which is no number",
+        "8": "TypeError: must be real number, not str",
         "9": "OverflowError: int too large to convert to float",
-        "10": "TypeError: it returned 1j, which is no number",
+        "10": "TypeError: must be real number, not complex",
         "11": "it returned 1e+308, beyond 1e+30 or its inverse",
         "12": "it returned -1e-300, beyond 1e+30 or its inverse",
     }
@@ -582,9 +582,8 @@ def test_a_full_disk_ends_the_launch(sides, monkeypatch):
 
 
 def test_a_module_that_cannot_be_imported_costs_its_own_benchmarks(sides):
-    """And a benchmark that cannot be made, also one whose parameters cannot be shown; each is named, with the file and the reason."""
+    """And a benchmark that cannot be made, also one whose parameters cannot be shown; each is named, with the reason."""
     with_suite(sides, "lacking", "import einops.layers\n\ndef time_it():\n    pass\n")
-    with_suite(sides, "memory", "def mem_list():\n    return [0] * 1000\n")  # which needs pympler
     with_suite(sides, "long", "raise ImportError('x' * 500)\n")
     with_suite(sides, "ends", "raise SystemExit(3)\n")
     with_suite(sides, "bad", "class Bad:\n    params = 5\n\n    def time_call(self, size):\n        pass\n\ndef time_good():\n    pass\n")
@@ -593,10 +592,9 @@ def test_a_module_that_cannot_be_imported_costs_its_own_benchmarks(sides):
     with_suite(sides, "shown", f"{shown}    def time_call(self, thing):\n        pass\n")
     with process.started([sides[0]]) as (own,):
         broken, names = dict(own.broken), {each["name"] for each in own.suites}
-    assert broken.pop("lacking") == f"in {sides[0].suites.name}/lacking.py: ModuleNotFoundError: No module named 'einops'"
-    assert broken.pop("long").startswith(f"in {sides[0].suites.name}/long.py: ImportError: xxx")
+    assert broken.pop("lacking") == "ModuleNotFoundError: No module named 'einops'"
+    assert broken.pop("long").startswith("ImportError: xxx")
     assert "SystemExit: 3" in broken.pop("ends")
-    assert broken.pop("memory.mem_list").startswith("ModuleNotFoundError: No module named 'pympler'")
     assert broken.pop("bad.Bad.time_call") == "TypeError: 'int' object is not iterable"
     assert re.match(r"TypeError: .*'size'", broken.pop("made.Made.time_call"))
     assert broken == {"shown.Shown.time_call": "ValueError: no text"}
@@ -706,12 +704,9 @@ def test_a_case_that_hangs_ends_with_a_killed_program(tmp_path, monkeypatch):
     assert not runs(int(hangs.read_text()))
     (left,) = temporary.iterdir()
     monkeypatch.setattr(process.tempfile, "gettempdir", lambda: str(temporary))
-    with process.temporary_folder():
-        assert left.exists()  # it is new, and another program may be about to lock it
-        os.utime(left, (0, 0))
-        with process.temporary_folder() as own:
-            assert not left.exists()
-            assert own.exists()
+    with process.temporary_folder() as running, process.temporary_folder() as own:
+        assert sorted(temporary.iterdir()) == sorted([running, own])
+        assert left not in (running, own)
 
 
 @pytest.mark.parametrize("number", [0, 3, 9])

@@ -108,9 +108,9 @@ def test_the_page_cache_is_drawn_anew(tmp_path, monkeypatch, torches, forgotten)
     assert acts[len(forgotten) :] == ["start"] * len(torches)
 
 
-def test_an_answer_has_the_form_the_number_and_the_kind_of_its_request(tmp_path):
+def test_an_answer_has_the_form_and_the_number_of_its_request(tmp_path):
     """A benchmark may write into the descriptor of the answers: what is not the answer is passed over."""
-    lines = ['{"ready": true}', "faster", "[]", '{"n": "two", "turn": 3}', '{"n": 1, "turn": [9, 9]}', '{"n": 2, "end": true}']
+    lines = ['{"ready": true}', "faster", "[]", '{"n": "two", "turn": 3}', '{"n": 1, "turn": [9, 9]}']
     lines += ['{"n": 2, "turn": [1e-9]}', '{"ended": 0}', '{"n": 2, "turn": [2e-6, 7]}', '{"n": 3, "value": 0}', '{"n": 4, "skipped": ""}']
     python = tmp_path / "python"
     python.write_text("\n".join(["#!/bin/sh", *(f"echo '{line}'" for line in lines), "exec cat >/dev/null\n"]))
