@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from functools import cached_property
 from hashlib import sha256
-from itertools import product
-from math import exp, inf, log, prod
+from math import exp, inf, log
 from pathlib import Path
 from statistics import fmean, median, median_high
 from tempfile import gettempdir
@@ -59,7 +59,6 @@ class Benchmark:
     unit: str = "seconds"
     type: str = "time"
     longest: float = LONGEST_CASE  # seconds that a side may take for a case, with its setup_cache
-    refused: str = ""  # why none of its cases can be run
     selected: Mapping[str, int] = field(default_factory=dict)  # the numbers of the selected cases by name
 
     @cached_property
@@ -110,38 +109,30 @@ def merged(of_programs: Sequence[tuple[Program, Sequence[Mapping[str, Any]]]]) -
 
     of_programs : of each side its program, and its benchmarks as asv describes them
 
-    Two revisions may have other benchmarks, or the same with other parameters; a later side describes what both have. Where an earlier
-    side has another version of a benchmark, the values cannot be compared: it has `ANOTHER` in place of its case's number.
+    Two revisions may have other benchmarks, or the same with other parameters: the last side that has one describes it. Where an earlier
+    side has another version of it, the values cannot be compared: it has `ANOTHER` in place of its case's number.
     """
-    suites: dict[str, Benchmark] = {}
-    numbers: list[dict[str, int]] = []
-    for program, described in of_programs:
-        indices: dict[str, int] = {}
-        for suite in (_kept(each, program.specs) for each in described):
-            name, known = suite.name, suites.get(suite.name)
-            if known and known.version != suite.version:
-                for text, earlier in product(known.names, numbers):
-                    if text in earlier:
-                        earlier[text] = ANOTHER
-                known = None
-            indices.update({text: index if suite.params else -1 for index, text in enumerate(suite.names)})
-            suites[name] = suite
-            if known and known.param_names == suite.param_names:
-                params = [[*dict.fromkeys([*new, *old])] for new, old in zip(suite.params, known.params)]
-                suites[name] = known if known.params == params else replace(suite, params=params)
-        numbers.append(indices)
+    of_sides = [[_kept(each, program.specs) for each in described] for program, described in of_programs]
+    suites = {suite.name: suite for of_side in of_sides for suite in of_side}
+    numbers = [
+        {
+            text: ANOTHER if suite.version != suites[suite.name].version else index if suite.params else -1
+            for suite in of_side
+            for index, text in enumerate(suite.names)
+        }
+        for of_side in of_sides
+    ]
     return suites, numbers
 
 
 def _kept(described: Mapping[str, Any], specs: SuiteTable) -> Benchmark:
     """Return a benchmark that asv describes as a launch can keep it: with texts of limited length, and without addresses in memory.
 
-    An address is another one in each process: no launch would have a case of the one before. One with too many cases, or with two of one
-    name, is one case, which is refused.
+    An address is another one in each process: no launch would have a case of the one before. What differs in nothing else is numbered.
     """
 
     def text(value: object, longest: int = LONGEST_PARAMETER) -> str:
-        kept = ADDRESS.sub("", str(value).encode(errors="replace").decode())
+        kept = ADDRESS.sub("", str(value))
         digest = f"… {sha256(kept.encode()).hexdigest()[:8]}"
         return kept if len(kept) <= longest else f"{kept[: longest - len(digest)]}{digest}"
 
@@ -149,28 +140,17 @@ def _kept(described: Mapping[str, Any], specs: SuiteTable) -> Benchmark:
         declared = described[key]
         return declared if isinstance(declared, (int, float)) and declared > 0 else otherwise
 
-    params = [list(map(text, values)) for values in described["params"]]
-    refused = ""
-    if (cases := prod(map(len, params))) > launches.MOST_CASES:
-        refused = f"it has {cases:,} cases: {launches.MOST_CASES:,} are allowed"
-    for given, values in zip(described["params"], params):
-        if alike := [each for each in values if len({str(value) for value, kept in zip(given, values) if kept == each}) > 1]:
-            refused = f"parameters that differ in their addresses alone, which are others in each process: {alike[0]}"
+    params = []
+    for values in described["params"]:
+        texts = [text(value) for value in values]
+        often = Counter(texts)
+        params.append([f"{each} ({number})" if often[each] > 1 else each for number, each in enumerate(texts)])
     name, version, unit, kind = (text(described[key], launches.LONGEST_NAME) for key in ("name", "version", "unit", "type"))
     longest = seconds("timeout", LONGEST_CASE if kind in TIMED else LONGEST_VALUE)
     if described["setup_cache_key"] is not None:  # the first case that is run makes what several benchmarks share
         longest += seconds("setup_cache_timeout", LONGEST_VALUE)
-    return Benchmark(
-        name,
-        specs.spec(name, kind, unit),
-        version,
-        param_names=[] if refused else [*map(text, described["param_names"])],
-        params=[] if refused else params,
-        unit=unit,
-        type=kind,
-        longest=longest,
-        refused=refused,
-    )
+    param_names = [text(each) for each in described["param_names"]]
+    return Benchmark(name, specs.spec(name, kind, unit), version, param_names, params, unit, kind, longest)
 
 
 def selected(suites: Suites, cases: Collection[str], *, timed: bool) -> dict[str, Benchmark]:
@@ -240,9 +220,7 @@ def _timed(
         for texts, suite, alone in shuffled(of_device.values()):
             report_progress(len(by_case) / of_all, suite.name)
             indices = [of_side.get(texts[0]) for of_side in numbers]
-            if suite.refused:
-                turns = [[Turns() if index is None else Turns(failed=suite.refused) for index in indices]]
-            elif len(texts) > 1:
+            if len(texts) > 1:
                 turns = [[each] for each in _of_methods(processes[0], suite, [numbers[0].get(text) for text in texts])]
             else:
                 turns = [_with_equal_memory(processes, suite, indices, alone=alone)]
@@ -350,16 +328,16 @@ def _counted(process: Process, suites: Suites, report_progress: ReportProgress) 
     jobs = [(benchmark, index) for benchmark in suites.values() for index in benchmark.selected.values()]
     for done, (benchmark, index) in enumerate(jobs):
         report_progress(done / len(jobs), benchmark.name)
-        suite, answer = of_suites.setdefault(benchmark.name, benchmark.stored()), Reply(failed=benchmark.refused)
-        if not benchmark.refused:
-            answer = process.ask(benchmark.longest, value=benchmark.name, index=index if suite.params else -1)
+        suite = of_suites.setdefault(benchmark.name, benchmark.stored())
+        answer = process.ask(benchmark.longest, value=benchmark.name, index=index if suite.params else -1)
         if answer.value is not None and launches.can_hold(answer.value):
             suite.values[str(index)] = answer.value
         elif answer.skipped is not None:
             suite.skipped[str(index)] = {ALL: answer.skipped}
         else:
-            beyond = f"it returned {answer.value}, beyond {launches.LARGEST_VALUE:g} or its inverse"
-            suite.failed[str(index)] = {ALL: beyond if answer.failed is None else answer.failed}
+            suite.failed[str(index)] = {
+                ALL: answer.failed or f"it returned {answer.value}, beyond {launches.LARGEST_VALUE:g} or its inverse"
+            }
         if not benchmark.spec.shipped:
             process.end_fork()
     process.end_fork()

@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from random import SystemRandom
 from time import monotonic
@@ -27,7 +28,7 @@ import psutil
 from msgspec import Struct
 
 from tensorcopy.errors import TensorcopyError, exception_line
-from tensorcopy.results.launches import OF_INTERPRETER, Place
+from tensorcopy.results.launches import MOST_CASES, OF_INTERPRETER, Place
 from tensorcopy.results.suite_specs import NO_TABLE, SuiteTable
 
 LONGEST_START = 600.0  # seconds to import torch and the suites, from a disk that is busy
@@ -124,7 +125,10 @@ class Process:
         self._errors.seek(0)
         if answer is None or not answer.ready:
             raise SideFailed(self.program, exception_line(self._errors.read()) or "no output")
-        self.suites, self.broken, self._core = answer.suites, answer.broken, core
+        cases = {each["name"]: prod(map(len, each["params"])) for each in answer.suites}
+        too_many = {name: f"it has {number:,} cases: {MOST_CASES:,} are allowed" for name, number in cases.items() if number > MOST_CASES}
+        self.suites, self.broken = [each for each in answer.suites if each["name"] not in too_many], {**answer.broken, **too_many}
+        self._core = core
         if core is not None:
             os.sched_setaffinity(self._process.pid, {core})
 
