@@ -16,7 +16,7 @@ from tensorcopy.judge import paired
 from tensorcopy.measure import run as measuring
 from tensorcopy.measure import settings, sides
 from tensorcopy.measure.plan import Request
-from tensorcopy.measure.run import RunOutcome
+from tensorcopy.measure.run import Run
 
 
 def run(campaign: Campaign, paths: Paths, options: Namespace) -> int:
@@ -78,7 +78,7 @@ def continuous(campaign: Campaign, paths: Paths, options: Namespace) -> int:
     return reading.print_comparison(replace(comparison, labels=names) if commits else comparison, options)
 
 
-def _measured(request: Request, campaign: Campaign, paths: Paths) -> RunOutcome:
+def _measured(request: Request, campaign: Campaign, paths: Paths) -> Run:
     """Measure, and log what is done, each stage once, and what went wrong. Raises TensorcopyError."""
     say = cache(log.info)
     outcome = measuring.run(request, campaign, paths, say=say, report_progress=lambda _, doing: say(doing.partition(": ")[0]))

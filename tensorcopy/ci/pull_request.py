@@ -55,7 +55,7 @@ def compared(asked: Request, campaign: Campaign, paths: Paths, report_progress: 
         names = " and ".join(map(table.escaped, map(str, asked.sides)))
         return _text(f"### ❌ {names} **cannot be compared**\n", *error.earlier, error), 2
     before, after = (side.revision.name if side.revision else str(side) for side in asked.sides)
-    return answer(replace(comparison, labels=(before, after)), outcome.problems, outcome.notes)
+    return answer(replace(comparison, labels=(before, after)), outcome.problems, tuple(outcome.notes))
 
 
 def answer(comparison: Comparison, problems: Sequence[TensorcopyError] = (), notes: Sequence[str] = ()) -> tuple[str, int]:

@@ -21,7 +21,7 @@ from tensorcopy.worker.devices import DEVICES
 if TYPE_CHECKING:
     from tensorcopy.campaign import Campaign
     from tensorcopy.configuration import Paths
-    from tensorcopy.measure.run import RunOutcome
+    from tensorcopy.measure.run import Run
     from tensorcopy.measure.sides import Side
 
 LAUNCHES = 12  # of every release: at 2^17 and 2^20, half of the interval of a difference is less than 1 % then
@@ -91,7 +91,7 @@ def _measure(options: argparse.Namespace) -> int:
     return code
 
 
-def print_outcome(outcome: RunOutcome) -> int:
+def print_outcome(outcome: Run) -> int:
     """Print what went wrong in a run, and what a user has to know of it, and return the exit code."""
     output.print_errors(outcome.problems)
     lines: dict[str, list[str]] = {}  # by the case and its error, the releases

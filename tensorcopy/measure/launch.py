@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from functools import cached_property
@@ -75,14 +75,6 @@ class Benchmark:
     def timed(self) -> bool:
         """Whether it is timed, and does not count or track something."""
         return self.type in TIMED
-
-    def sizes(self) -> Iterator[tuple[str, Case, int]]:
-        """Yield the name of each selected case, the case, and the bytes of its tensor, as of float32; 0 where nothing tells them."""
-        for text, case in zip(self.names, self.cases):
-            if text in self.selected:
-                of_case = dict(case.parameters)
-                numel, nbytes = (int(of_case[key]) if of_case.get(key, "").isdecimal() else 0 for key in ("numel", "nbytes"))
-                yield text, case, 4 * numel or nbytes
 
     def stored(self) -> Suite:
         """Return it as a launch stores it, still without times."""
@@ -208,9 +200,11 @@ def _timed(
     """
     by_device: dict[str, dict[Any, tuple[list[str], Benchmark, bool]]] = {}
     for name, suite in suites.items():
-        for text, case, nbytes in suite.sizes():
+        for text, index in suite.selected.items():
             if any(text in of_side for of_side in numbers):
-                alone = not suite.spec.shipped or nbytes > LARGEST_SHARED
+                case = suite.cases[index]
+                sizes = {name: int(value) for name, value in case.parameters if value.isdecimal()}
+                alone = not suite.spec.shipped or max(4 * sizes.get("numel", 0), sizes.get("nbytes", 0)) > LARGEST_SHARED  # as of float32
                 together = (name, text) if alone or len(numbers) > 1 else case.besides
                 of_device = by_device.setdefault(case.device, {})
                 of_device.setdefault(together, ([], suite, alone))[0].append(text)

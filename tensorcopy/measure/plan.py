@@ -20,9 +20,8 @@ from tensorcopy.results.launches import Launch, Place, builds
 from tensorcopy.worker.devices import ACCELERATORS
 
 OF_VALUES = 3  # launches that tell how much a tracked value varies; its benchmark may take minutes
-# What a side takes in a launch, on an AMD EPYC of 2023: to start, for a case, for each byte of its tensor, and for another's case
-START_SECONDS, CASE_SECONDS, BYTE_SECONDS, OWN_FORK_SECONDS = 3.0, 0.025, 6e-9, 0.1
-COUNT_SECONDS = 0.3  # a counted case, or one whose functions are counted
+# What a side takes in a launch, on an AMD EPYC of 2023: to start, and for a case of usual size
+START_SECONDS, CASE_SECONDS = 3.0, {"times": 0.1, "counts": 0.3}
 
 OBSERVED = ""  # in place of a case: what the methods of a side do, which a launch of counts tells
 Left = Mapping[tuple[Place, str], int]  # launches that are missing, by side and case
@@ -58,7 +57,9 @@ class Task:
     kind: Literal["times", "counts"]
     sides: tuple[Side, ...]  # the reference is the last, if it is not measured for itself
     left: Left
-    name: str  # what its launches are called
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.sides)) if len(self.sides) <= 2 else counted(len(self.sides), "side")
 
     @property
     def launches(self) -> int:
@@ -70,10 +71,9 @@ class Task:
         """The cases of the next launch: those that any side lacks."""
         return {text for (_, text), number in self.left.items() if number > 0}
 
-    def after(self, launch: Launch, suites: Suites) -> Task:
-        """Return what is left after a launch, see `told`."""
-        brought = told(launch, suites, {})
-        return replace(self, left={key: max(0, number - (key in brought)) for key, number in self.left.items()})
+    def after_one(self) -> Task:
+        """Return what is left after a launch, whatever it has brought: what no launch can give is not tried for ever."""
+        return replace(self, left={key: max(0, number - 1) for key, number in self.left.items()})
 
     def without(self, sides: Collection[Side]) -> Task:
         """Return what is left where sides cannot be measured."""
@@ -129,26 +129,24 @@ def tasks(
 
     failed : the sides that cannot be measured
     stored : the launches that are there
-    opened : the provenance of sides that are known, see `told`
+    opened : the provenance of sides that are known, see `counts`
     """
     of_history, alone, there = timed(suites, newest=False), timed(suites, newest=True), counts(stored, suites, opened)
     able = [side for side in request.sides if side not in failed]
     reference = tuple(side for side in [request.reference] if side and side not in failed)  # of every launch, the last
     before = min(fewest(there, side, of_history) for side in request.sides) if request.again else 0
     groups, found = dict[str, list[Side]](), list[Task]()
-    for side in sorted(able, key=lambda side: side.release):
-        together = groups.setdefault("" if side.interpreter or request.together else side.python, [])
-        together += [side] if side not in reference else []
-    for own in groups.values():
-        if own or len(groups) == 1:  # the reference is measured with the others, or alone
-            left = missing([side for side in (*own, *reference) if side in able], of_history, there, before + request.launches)
-            found.append(Task("times", (*own, *reference), left, name_of(own, reference)))
+    for side in sorted([side for side in able if side not in reference] or able, key=lambda side: side.release):
+        groups.setdefault("" if side.interpreter or request.together else side.python, []).append(side)
+    for own in groups.values():  # the reference is measured with the others, or alone
+        together = tuple(dict.fromkeys((*own, *reference)))
+        left = missing([side for side in together if side in able], of_history, there, before + request.launches)
+        found.append(Task("times", together, left))
     last = max(reversed(request.sides), key=lambda side: side.release)
     newer = {release.sha for release in campaign.releases if release > last.release}
     is_last = not any(side.sha in newer for launch in stored if launch.kind == "times" for side in launch.sides)
     if alone and is_last and not request.together:
-        left, name = missing([last], alone, there, request.launches), f"{name_of([last], reference)}, sizes of the newest alone"
-        found.append(Task("times", tuple(dict.fromkeys([last, *reference])), left, name))
+        found.append(Task("times", tuple(dict.fromkeys([last, *reference])), missing([last], alone, there, request.launches)))
     counting = {name: suite for name, suite in suites.items() if not suite.timed}
     exact = {name: suite for name, suite in counting.items() if suite.spec.shipped}
     varying = {name: suite for name, suite in counting.items() if name not in exact}
@@ -157,88 +155,59 @@ def tasks(
         left |= missing([side], varying, there, min(request.launches, OF_VALUES))
         if campaign.observers and not request.together:
             left[side.place, OBSERVED] = int(not there[side.place, OBSERVED])
-        found.append(Task("counts", (side,), left, f"counting {side}"))
+        found.append(Task("counts", (side,), left))
     return found
 
 
-def told(launch: Launch, suites: Suites, opened: Mapping[Place, Mapping[str, Any]]) -> set[tuple[Place, str]]:
-    """Return the sides and cases that a launch tells: a time or a value, or why there is none.
+def counts(launches: Iterable[Launch], suites: Suites, opened: Mapping[Place, Mapping[str, Any]]) -> Counter[tuple[Place, str]]:
+    """Return in how many launches each side has each case: a time or a value, or why there is none.
 
     A git revision may lack a case: a launch tells it where any side has the case.
 
     suites : with the selected cases; a suite in another form has none of them
     opened : the provenance of sides that are known: with another build of a user's package, a launch tells nothing
     """
-    found = {(side.place, OBSERVED) for side in launch.sides if launch.methods}
-    for name, suite in suites.items():
-        stored = launch.suites.get(name)
-        if stored is None or stored.form != suite.stored().form:
-            continue
-        there = {text: str(index) for index, text in enumerate(names_of(name, stored.params))}
-        for number, side in enumerate(launch.sides):
-            now = opened.get(side.place)
-            if now is not None and builds(now) != builds(launch.provenance_of(number)):
-                continue
-            numbers = range(len(launch.sides)) if side.revision else [number]
-            found |= {
-                (side.place, text) for text in suite.selected if text in there and any(stored.tells(there[text], each) for each in numbers)
-            }
+    found = Counter[tuple[Place, str]]()
+    for launch in launches:
+        found.update((side.place, OBSERVED) for side in launch.sides if launch.methods)
+        for name in [name for name in suites if name in launch.suites and launch.suites[name].form == suites[name].stored().form]:
+            stored = launch.suites[name]
+            there = {text: str(index) for index, text in enumerate(names_of(name, stored.params)) if text in suites[name].selected}
+            for number, side in enumerate(launch.sides):
+                if side.place not in opened or builds(opened[side.place]) == builds(launch.provenance_of(number)):
+                    numbers = range(len(launch.sides)) if side.revision else [number]
+                    found.update((side.place, text) for text, index in there.items() if any(stored.tells(index, each) for each in numbers))
     return found
 
 
-def counts(launches: Iterable[Launch], suites: Suites, opened: Mapping[Place, Mapping[str, Any]]) -> Counter[tuple[Place, str]]:
-    """Return in how many launches each side has each case of these suites, see `told`."""
-    return Counter(key for launch in launches for key in told(launch, suites, opened))
-
-
-def fewest(there: Mapping[tuple[Place, str], int], side: Side, suites: Suites) -> int:
+def fewest(there: Counter[tuple[Place, str]], side: Side, suites: Suites) -> int:
     """Return in how many launches a side has every case of these suites."""
-    return min((there.get((side.place, text), 0) for suite in suites.values() for text in suite.selected), default=0)
+    return min((there[side.place, text] for suite in suites.values() for text in suite.selected), default=0)
 
 
-def missing(sides: Iterable[Side], suites: Suites, there: Mapping[tuple[Place, str], int], launches: int) -> dict[tuple[Place, str], int]:
+def missing(sides: Iterable[Side], suites: Suites, there: Counter[tuple[Place, str]], launches: int) -> dict[tuple[Place, str], int]:
     """Return how many launches each side lacks of each case of these suites.
 
     there : as `counts` returns it; launches : that each shall have
     """
     texts = [text for suite in suites.values() for text in suite.selected]
-    return {(side.place, text): max(0, launches - there.get((side.place, text), 0)) for side in sides for text in texts}
+    return {(side.place, text): max(0, launches - there[side.place, text]) for side in sides for text in texts}
 
 
-def name_of(sides: Sequence[Side], reference: Sequence[Side]) -> str:
-    """Return what a launch of some sides beside the reference is called."""
-    own = sides or reference
-    beside = "".join(f" beside torch {each.release.version}" for each in reference if {each.release} != {side.release for side in own})
-    if len(own) == 1 or own[0].revision:
-        return f"{' and '.join(map(str, own))}{beside}"
-    return f"torch {own[0].release.version} to {own[-1].release.version} on Python {own[0].python}{beside}"
-
-
-def outlook(tasks: Sequence[Task], suites: Suites, more: str) -> str:
-    """Return what tasks will take: launches, counts and minutes; "" where none is missing.
-
-    Of another's suites it is the least, since their setup and calls may take minutes. more : what may follow launches of times
-    """
-    lacking = {kind: [task for task in tasks if task.kind == kind and task.launches] for kind in ("times", "counts")}
-    seconds, parts = 0.0, list[str]()
-    if of_times := lacking["times"]:
+def outlook(tasks: Sequence[Task], more: str) -> str:
+    """Return what tasks will take: launches, counts and minutes; "" where none is missing. more : what may follow launches of times."""
+    of_times, of_counts = ([task for task in tasks if task.kind == kind and task.launches] for kind in ("times", "counts"))
+    parts = []
+    if of_times:
         sizes = sorted({len(task.sides) for task in of_times})
         of = counted(sizes[0], "side") if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} sides"
         parts.append(f"{counted(sum(task.launches for task in of_times), 'launch')} of {of}")
-    if lacking["counts"]:
-        parts.append(f"counts of {counted(len(lacking['counts']), 'release')}")
-    for task in (*lacking["times"], *lacking["counts"]):
-        seconds += START_SECONDS * task.launches * len(task.sides)
-        for suite in (each for each in suites.values() if each.timed == (task.kind == "times")):
-            for text, _, nbytes in suite.sizes():
-                of_case = (
-                    COUNT_SECONDS if not suite.timed else CASE_SECONDS + BYTE_SECONDS * nbytes if suite.spec.shipped else OWN_FORK_SECONDS
-                )
-                seconds += of_case * max(task.left.get((side.place, text), 0) for side in task.sides) * len(task.sides)
-    minutes = f"{max(1, round(seconds / 60))} min"
-    of_others = sum(len(suite.selected) for suite in suites.values() if not suite.spec.shipped)
-    slow = f"at least {minutes} for {counted(of_others, 'case')}, more where setup or a call is slow"
-    return f"{', and '.join(parts)}: {slow if of_others else f'about {minutes}'}{more if of_times else ''}" if parts else ""
+    if of_counts:
+        parts.append(f"counts of {counted(len(of_counts), 'release')}")
+    seconds = sum(START_SECONDS * task.launches * len(task.sides) for task in tasks)
+    seconds += sum(CASE_SECONDS[task.kind] * sum(task.left.values()) for task in tasks)
+    slow = "more where a call or its setup is slow"  # which nothing tells before
+    return f"{', and '.join(parts)}: about {max(1, round(seconds / 60))} min, {slow}{more if of_times else ''}" if parts else ""
 
 
 def failures(launches: Iterable[Launch], suites: Suites) -> str:

@@ -11,9 +11,9 @@ import platform
 import re
 import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from time import monotonic
@@ -40,7 +40,6 @@ from tensorcopy.results.launches import Launch, Place
 from tensorcopy.results.result import Result
 from tensorcopy.results.suite_specs import INSTRUCTIONS
 from tensorcopy.worker import hardware, nvidia
-from tensorcopy.worker.nvidia import Gpu
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 
 # Half of the interval of a difference of two neighbours above which a case of a history gets as many launches again, up to 2^20 elements
@@ -51,31 +50,13 @@ EXACT = 0.5  # of a margin: half of an interval that decides a comparison
 # of cases have a false alarm
 FIRST = 8
 UNDECIDED = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)  # what more launches can decide
-FEW = 2  # environments that are installed whatever room the disk has: what is announced is the most that they take
 
 ALONE = "measured alone, and compared with no other release: measure takes turns with a reference, several --interpreter with each other"
 
 
-@dataclass(frozen=True)
-class RunOutcome:
-    """What a run has brought."""
-
-    suites: Mapping[str, Benchmark]  # with the cases that were selected
-    counts: Mapping[Side, int]  # launches that each side has now of every case that all releases have
-    histories: tuple[History, ...]  # to which the launches belong, each with the results of the sides
-    problems: tuple[TensorcopyError, ...]  # all that went wrong
-    notes: tuple[str, ...]  # what a user has to know of it
-    installed: int  # environments
-
-    @property
-    def results(self) -> list[Result]:
-        """The results of the sides, as far as they have launches."""
-        return [result for history in self.histories for result in history.results]
-
-
 @dataclass
-class _Run:
-    """A run that is under way."""
+class Run:
+    """A run: what it has measured, and what went wrong."""
 
     request: Request
     campaign: Campaign
@@ -84,16 +65,16 @@ class _Run:
     report_progress: ReportProgress
     opened: dict[Side, Opened] = field(default_factory=dict)
     failed: dict[Side, TensorcopyError] = field(default_factory=dict)  # sides that cannot be measured
-    suites: dict[str, Benchmark] = field(default_factory=dict)  # the selected ones
+    suites: dict[str, Benchmark] = field(default_factory=dict)  # with the cases that are selected
     stored: list[Launch] = field(default_factory=list)  # of earlier runs; those that cannot be read have no part in a plan
     launches: list[Launch] = field(default_factory=list)  # of this one
     left: int = 0  # launches of times that the time did not suffice for
-    problems: list[TensorcopyError] = field(default_factory=list)
-    notes: dict[str, None] = field(default_factory=dict)
+    problems: list[TensorcopyError] = field(default_factory=list)  # all that went wrong
+    notes: dict[str, None] = field(default_factory=dict)  # what a user has to know of it
     installed: int = 0  # environments
 
     @property
-    def results(self) -> Path:
+    def folder(self) -> Path:
         """The folder of histories."""
         return self.request.folder or self.paths.results
 
@@ -115,8 +96,7 @@ class _Run:
     def own(self) -> list[History]:
         """Return the histories to which launches of this run can belong: the one of a name, or those of this processor."""
         processors = {hardware.processor(str(of["cpu"]), of["hardware"]) for of in self.provenances.values()}
-        loaded = reader.load_results(self.results, self.campaign)
-        return own_histories(loaded, self.request.history, processors or {hardware.own_processor()})
+        return own_histories(self.folder, self.campaign, self.request.history, processors)
 
     def tasks(self, request: Request, suites: Mapping[str, Benchmark], *kinds: str) -> list[Task]:
         """Return what is missing of these suites; kinds : of tasks."""
@@ -126,12 +106,12 @@ class _Run:
     def begin(self) -> None:
         """Open a side that tells the suites, an installed one or else the newest, before any other is installed.
 
-        Raises TensorcopyError where there is no such side, no suite, or no room for the environments, and DiskError.
+        Raises TensorcopyError where there is no such side or no suite, and DiskError.
         """
-        files.require_room(self.results)
+        files.require_room(self.folder)
         sides.suites_of(self.campaign)
         if self.request.needs == "cuda":
-            self.leave_out(nvidia.visible_gpus())
+            self.leave_out()
         self.announce_installing()
         self.share_suites()
         request = self.request
@@ -146,40 +126,35 @@ class _Run:
         has_intervals = request.launches >= FEWEST and len({*request.sides, request.reference or request.sides[0]}) > 1
         further = self.most - request.launches if has_intervals else 0  # without intervals, nothing says how exact a case is
         more = f"; then up to {further} more of the cases that are not exact enough" if further else ""
-        if line := plan.outlook(self.tasks(self.request, self.suites, "times", "counts"), self.suites, more):
+        if line := plan.outlook(self.tasks(self.request, self.suites, "times", "counts"), more):
             self.say(line)
 
-    def leave_out(self, gpus: Sequence[Gpu]) -> None:
-        """Leave out what none of these GPUs can run. Raises TensorcopyError where they can run none, or one of two to compare."""
-        able, lines = sides.runnable(self.request.sides, gpus)
-        if lines and self.request.together:
-            raise TensorcopyError("no comparison on this GPU", got=lines[0], allowed="two that it can run", next="name another")
+    def leave_out(self) -> None:
+        """Leave out what no GPU here can run. Raises TensorcopyError where that is every release, or one of two to compare."""
+        gpus, request = nvidia.visible_gpus(), self.request
+        reasons = sides.unable([*request.sides, *filter(None, [request.reference])], gpus)
+        lines = [f"torch {side.release.version} is skipped: {reasons[side]}" for side in request.sides if side in reasons]
+        if len(lines) == len(request.sides) or (lines and request.together):
+            what = f"{' and '.join(dict.fromkeys(gpu.name for gpu in gpus))} cannot run what is to be measured"
+            allowed = "a release whose CUDA the driver supports, with kernels for this GPU"
+            following = f"name another release, install a newer driver, or set {environments.BACKEND} to an older CUDA, such as cu126"
+            raise TensorcopyError(what, got=lines[-1], allowed=allowed, next=following)
         for line in lines:
             self.say(line)
-        reference = [side for side in (self.request.reference,) if side and not sides.runnable([side, *able], gpus)[1]]
-        self.request = replace(self.request, sides=tuple(able), reference=next(iter(reference), None))
+        able = tuple(side for side in request.sides if side not in reasons)
+        self.request = replace(request, sides=able, reference=None if request.reference in reasons else request.reference)
 
     def announce_installing(self) -> None:
-        """Say how many environments will be installed, and how large they are.
-
-        Raises TensorcopyError where the disk has no room for more than a few.
-        """
+        """Say how many environments will be installed, and how large they are."""
         every = [*self.request.sides, *filter(None, [self.request.reference])]
         lacking = [each for each in every if not each.is_installed(self.campaign, self.paths)]
         missing = {each.path(self.campaign, self.paths): each for each in lacking}.values()
         self.installed = len(missing)
-        if not missing:
-            return
-        folder = next(each for each in (self.paths.environments, *self.paths.environments.parents) if each.exists())
-        free = shutil.disk_usage(folder).free / 1e9
-        needed = sum(environments.gigabytes(each.release) for each in missing)
-        size = f": about {needed} GB, and" if needed else ";"
-        number = f"{counted(self.installed, 'environment')} {'is' if self.installed == 1 else 'are'} to be installed"
-        self.say(f"{number}{size} {free:.0f} GB are free")
-        if self.installed > FEW and needed > free:
-            got, allowed = f"{number}{size} {free:.0f} GB are free", "room for them together"
-            fewer = "name fewer releases, such as tensorcopy measure 2.14.., and the others when these are measured and .asv/env is removed"
-            raise TensorcopyError("the disk is too small", got=got, allowed=allowed, next=f"free some space, {fewer}")
+        if missing:
+            folder = next(each for each in (self.paths.environments, *self.paths.environments.parents) if each.exists())
+            needed = sum(environments.gigabytes(each.release) for each in missing)
+            size = f"about {needed} GB, and " if needed else ""
+            self.say(f"{counted(len(missing), 'environment')} to install: {size}{shutil.disk_usage(folder).free / 1e9:.0f} GB are free")
 
     def share_suites(self) -> None:
         """Let the earlier of two commits run its own suites where it cannot import those of the later one.
@@ -206,27 +181,18 @@ class _Run:
     def open(self, wanted: Iterable[Side]) -> None:
         """Open sides, installed unless they are; those that cannot be measured are `failed`, or raise it where both are needed.
 
-        Installed ones are started at the same time. Raises DiskError.
+        Raises DiskError.
         """
         closed = [each for each in dict.fromkeys(wanted) if each not in self.opened and each not in self.failed]
-        there = [each for each in closed if each.is_installed(self.campaign, self.paths)]
-        missing = [each for each in closed if each not in there]
-
-        def open_one(side: Side) -> None:
+        for number, side in enumerate(closed):
+            act = "checking" if side.is_installed(self.campaign, self.paths) else "installing"
+            self.report_progress(number / len(closed), f"{act} {side}")
             try:
                 self.opened[side] = sides.opened(side, self.campaign, self.paths, self.request.needs)
             except TensorcopyError as error:
                 if self.request.together or isinstance(error, DiskError):
                     raise
                 self.failed[side] = error
-
-        if there:
-            self.report_progress(0.0, f"checking {counted(len(there), 'environment')}")
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                [*pool.map(open_one, there)]
-        for number, side in enumerate(missing):
-            self.report_progress(number / len(missing), f"installing {side}")
-            open_one(side)
 
     def select(self) -> None:
         """Take note of the cases that a request selects of open sides, and of what cannot be imported. Raises TensorcopyError."""
@@ -260,10 +226,9 @@ class _Run:
             what = f"{counted(len(cases), 'case')} not exact enough after {counted(target, 'launch')}"
             self.say(f"{what}: {some([case.name for case in cases])}")
             target = min(2 * target, self.most)
-            of_wide = {
-                name: replace(suite, selected={text: index for text, index in suite.selected.items() if suite.cases[index] in cases})
-                for name, suite in plan.timed(suites, newest=False).items()
-            }
+            of_history = plan.timed(suites, newest=False)
+            texts = [text for suite in of_history.values() for text, index in suite.selected.items() if suite.cases[index] in cases]
+            of_wide = launch.selected(of_history, texts, timed=True)
             self.left = self.take(self.tasks(replace(request, launches=target, again=False), of_wide, "times"))
         if not request.together:
             self.take(self.tasks(request, suites, "counts"))
@@ -291,33 +256,23 @@ class _Run:
         while True:
             tasks = [task.without(self.failed) for task in tasks]
             left = {number: task.launches for number, task in enumerate(tasks)}
-            if not any(left.values()):
-                return 0
             # a comparison has one launch of times, however long its sides took to start
             is_first = self.request.together and tasks[0].kind == "times" and "times" not in [each.kind for each in self.launches]
-            if self.is_over and not is_first:
+            if not any(left.values()) or (self.is_over and not is_first):
                 return sum(left.values())
             number = max(shuffled(left), key=left.__getitem__)
-            task = tasks[number]
-            title = f"{task.name}, launch {done + 1} of {max(total, done + 1)}"
-            if not (taken := self.take_one(task, report)):  # a side has failed; its error is noted
-                continue
-            done += 1
-            tasks[number] = task.after(taken, self.suites)
-            if tasks[number] == task:  # it would never end
-                what, got = f"a launch brought {task.name} no nearer to what it lacks", f"nothing of {some(sorted(task.cases))}"
-                allowed, following = "the same cases in each launch", "give parameters fixed texts, such as names that setup looks up"
-                self.problems.append(TensorcopyError(what, got=got, allowed=allowed, next=following))
-                tasks[number] = replace(task, left={})
-            if len(self.launches) == 1 and (line := plan.failures([taken], self.suites)):
-                self.say(line)
+            title = f"{tasks[number]}, launch {done + 1} of {total}"
+            if taken := self.take_one(tasks[number], report):  # or else a side has failed; its error is noted
+                done, tasks[number] = done + 1, tasks[number].after_one()
+                if len(self.launches) == 1 and (line := plan.failures([taken], self.suites)):
+                    self.say(line)
 
     def take_one(self, task: Task, report: ReportProgress) -> Launch | None:
         """Take a launch and write it into its history; None where a side does not start.
 
         Raises TensorcopyError for a named history of other conditions, and DiskError.
         """
-        files.require_room(self.results)
+        files.require_room(self.folder)
         programs, fields = [self.opened[side].program for side in task.sides], dict[str, Any]()
         if task.kind == "counts":
             fields = {name: self.opened[task.sides[0]].report.get(name, {}) for name in ("methods", "article")}
@@ -333,7 +288,7 @@ class _Run:
         conditions = histories.conditions_of(taken, requires=self.campaign.requires)
         named = self.request.history
         name = named or self.request.machine or machine_name()
-        folder, is_new = histories.folder_of(self.results, conditions, name, is_named=bool(named))
+        folder, is_new = histories.folder_of(self.folder, conditions, name, is_named=bool(named))
         launches.write(folder, taken)
         self.launches.append(taken)
         if is_new and self.request.folder is None:
@@ -358,30 +313,37 @@ class _Run:
             except TensorcopyError as error:
                 self.problems.append(error)
 
-    def outcome(self) -> RunOutcome:
-        """Return what it has brought."""
-        request = self.request
-        of_history = plan.timed(self.suites, newest=False) or plan.timed(self.suites, newest=True)
-        there = plan.counts([*self.stored, *self.launches], of_history, self.provenances)
-        places = {side.place for side in request.sides}
-        reference = request.reference
-        if reference in self.failed and reference not in request.sides and not isinstance(self.failed[reference], SideFailed):
+    def end(self) -> None:
+        """Take note of what a user has to know of it."""
+        reference = self.request.reference
+        if reference in self.failed and reference not in self.request.sides and not isinstance(self.failed[reference], SideFailed):
             self.notes[f"without the reference: {self.failed.pop(reference)}"] = None  # it cannot be installed here
         for side, each in self.opened.items():
             for device, reason in each.program.provenance.get("unsupported", {}).items():
                 self.notes[f"torch {side.release.version} is not measured on {device}: {reason}"] = None
-        if any(each.kind == "times" and len(each.sides) == 1 for each in self.launches) and not request.together:
+        if any(each.kind == "times" and len(each.sides) == 1 for each in self.launches) and not self.request.together:
             self.notes[ALONE] = None
         if self.is_over and self.left:
             self.notes[f"stopped at the end of its time: {counted(self.left, 'launch')} left; the same command takes them"] = None
-        return RunOutcome(
-            suites=self.suites,
-            counts={side: plan.fewest(there, side, of_history) for side in request.sides},
-            histories=tuple(replace(each, results=tuple(own for own in each.results if own.place in places)) for each in self.own()),
-            problems=tuple(dict.fromkeys([*self.failed.values(), *self.problems])),
-            notes=tuple(self.notes),
-            installed=self.installed,
-        )
+        self.problems = [*dict.fromkeys([*self.failed.values(), *self.problems])]
+
+    @cached_property
+    def counts(self) -> dict[Side, int]:
+        """The launches that each side has now of every case that all releases have."""
+        of_history = plan.timed(self.suites, newest=False) or plan.timed(self.suites, newest=True)
+        there = plan.counts([*self.stored, *self.launches], of_history, self.provenances)
+        return {side: plan.fewest(there, side, of_history) for side in self.request.sides}
+
+    @cached_property
+    def histories(self) -> list[History]:
+        """The histories to which its launches belong, each with the results of the sides."""
+        places = {side.place for side in self.request.sides}
+        return [replace(each, results=tuple(own for own in each.results if own.place in places)) for each in self.own()]
+
+    @property
+    def results(self) -> list[Result]:
+        """The results of the sides, as far as they have launches."""
+        return [result for history in self.histories for result in history.results]
 
 
 def run(
@@ -391,7 +353,7 @@ def run(
     *,
     say: Callable[[str], object] = lambda line: None,
     report_progress: ReportProgress = ignore_progress,
-) -> RunOutcome:
+) -> Run:
     """Take the launches that a request lacks, and more of the cases that are not exact enough.
 
     say : is told in lines what will be installed, before it is, what will be taken, and which cases fail
@@ -399,7 +361,7 @@ def run(
 
     Raises TensorcopyError where nothing can be measured, and DiskError.
     """
-    of = _Run(request, campaign, paths, say, report_progress)
+    of = Run(request, campaign, paths, say, report_progress)
     of.begin()
     try:
         of.take_all()
@@ -410,7 +372,8 @@ def run(
     except DiskError as error:
         error.earlier = [*dict.fromkeys([*of.failed.values(), *of.problems])]
         raise
-    return of.outcome()
+    of.end()
+    return of
 
 
 def is_wide(case: Case, change: Change, half: float | None) -> bool:
@@ -441,7 +404,7 @@ def functions(opened: Opened, profiler: str, pattern: str = "") -> dict[str, Any
     return {"version": function_profiles.VERSION, **of_release, "started": began, **document}
 
 
-def compared(request: Request, outcome: RunOutcome, campaign: Campaign, margin: float | None = None) -> Comparison:
+def compared(request: Request, outcome: Run, campaign: Campaign, margin: float | None = None) -> Comparison:
     """Return how the two sides of a request compare in the cases that it selects; margin : see `Question`.
 
     Raises TensorcopyError where one has no launch.
@@ -468,11 +431,11 @@ def machine_name() -> str:
 
 def measured_here(history: str, own: Campaign, paths: Paths) -> set[str]:
     """Return the SHAs of the releases that were timed here: in the history of a name, or for "" in those of this processor."""
-    loaded = reader.load_results(paths.results, own)
-    histories_here = own_histories(loaded, history, [hardware.own_processor()])
-    return {result.sha for each in histories_here for result in each.results if result.timings}
+    return {result.sha for each in own_histories(paths.results, own, history) for result in each.results if result.timings}
 
 
-def own_histories(loaded: reader.Results, name: str, processors: Collection[str]) -> list[History]:
-    """Return the history of a name, or for "" those of some models of processors."""
-    return [each for each in loaded.histories if (each.name == name if name else each.conditions.processor in processors)]
+def own_histories(folder: Path, campaign: Campaign, name: str, processors: Collection[str] = ()) -> list[History]:
+    """Return the history of a name, or for "" those of some models of processors; of this one, where none is named."""
+    of = processors or {hardware.own_processor()}
+    loaded = reader.load_results(folder, campaign).histories
+    return [each for each in loaded if (each.name == name if name else each.conditions.processor in of)]

@@ -10,7 +10,6 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -73,7 +72,7 @@ class Side:
     def path(self, own: Campaign, paths: Paths) -> Path:
         """Return the folder of its environment: that of the checkout, unless its commit needs other packages."""
         folder = paths.environments
-        if self.revision and not own.is_shipped and _packages(self.revision.folder, own) != own.requirements():
+        if self.revision and not own.is_shipped and of_folder(self.revision.folder, own).requirements() != own.requirements():
             folder = self.revision.folder / ".asv" / "env"
         return environments.path_of(folder, self.release, self.python, self.wheel)
 
@@ -235,26 +234,15 @@ def reference(chosen: Sequence[Side], releases: ReleaseIndex, pythons: Sequence[
     return able[0] if able else None
 
 
-def runnable(sides: Sequence[Side], gpus: Sequence[Gpu]) -> tuple[list[Side], list[str]]:
-    """Return the sides that one of these GPUs can run, and why others are skipped: by their wheels, an interpreter may have another.
+def unable(sides: Iterable[Side], gpus: Sequence[Gpu]) -> dict[Side, str]:
+    """Return why none of these GPUs can run a side, of those that none can: by their wheels, an interpreter may have another.
 
     gpus : the visible ones of NVIDIA. Without any, perhaps of AMD, or with `environments.BACKEND`, which selects other wheels than those
         of the table, nothing is skipped: the check before measuring names the reason
-
-    Raises TensorcopyError where they can run none.
     """
-    reasons: dict[Side, str] = {}
-    for side in sides if not os.environ.get(environments.BACKEND) else ():
-        of_gpus = [environments.why_not_on(side.release, gpu) for gpu in gpus if not side.interpreter]
-        if of_gpus and all(of_gpus):
-            reasons[side] = of_gpus[0]
-    if reasons and len(reasons) == len(sides):
-        what = f"{' and '.join(dict.fromkeys(gpu.name for gpu in gpus))} can run none of these releases"
-        allowed = "a release whose CUDA the driver supports, with kernels for this GPU"
-        following = f"name another release, install a newer driver, or set {environments.BACKEND} to an older CUDA, such as cu126"
-        raise TensorcopyError(what, got=reasons[sides[-1]], allowed=allowed, next=following)
-    lines = [f"torch {side.release.version} is skipped: {reason}" for side, reason in reasons.items()]
-    return [side for side in sides if side not in reasons], lines
+    own = [side for side in sides if not side.interpreter and not os.environ.get(environments.BACKEND)]
+    reasons = {side: [environments.why_not_on(side.release, gpu) for gpu in gpus] for side in own}
+    return {side: of_gpus[0] for side, of_gpus in reasons.items() if of_gpus and all(of_gpus)}
 
 
 def in_interpreters(pythons: Sequence[str], campaign: Campaign, named: Sequence[str] = ()) -> list[Side]:
@@ -265,12 +253,9 @@ def in_interpreters(pythons: Sequence[str], campaign: Campaign, named: Sequence[
 
     Raises TensorcopyError for a torch that is no release of the table, for two that are alike, and for a named release that none has.
     """
-    asked = [*dict.fromkeys(pythons)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        torches = [*pool.map(lambda python: interpreters.torch_of(interpreters.executable(python)), asked)]
     sides: dict[Place, Side] = {}
-    for python, torch in zip(asked, torches):
-        version, minor_of_python, sha, wheel = torch
+    for python in dict.fromkeys(pythons):
+        version, minor_of_python, sha, wheel = interpreters.torch_of(interpreters.executable(python))
         side = Side(environments.released_as(version, sha, campaign.releases), minor_of_python, wheel, python)
         if (other := sides.setdefault(side.place, side)) is not side:
             got, allowed = f"{side} in {other.interpreter} and {python}", "another release, Python or kind of wheel in each"
@@ -293,8 +278,7 @@ def of_commits(commits: Mapping[str, str], campaign: Campaign, paths: Paths, int
     """
     folders = [checked_out(commit, paths) for commit in commits.values()]
     if interpreter:
-        needs = [_packages(folder, campaign) for folder in folders]
-        if None not in needs and needs[0] != needs[1]:
+        if of_folder(folders[0], campaign).requirements() != of_folder(folders[1], campaign).requirements():
             what, got = "an interpreter cannot have the packages of two commits", "requires that differ, or that name a folder"
             allowed = "the same versions in both commits, such as einops==0.8"
             raise TensorcopyError(what, got=got, allowed=allowed, next="leave the interpreter out")
@@ -347,11 +331,3 @@ def table_of(commit: str, campaign: Campaign, paths: Paths) -> ReleaseIndex:
     """Return the table of releases of a commit; that of this tensorcopy for a project."""
     own = checked_out(commit, paths) / TABLE
     return release_table.load(own) if files.is_there(own) else campaign.releases
-
-
-def _packages(folder: Path, campaign: Campaign) -> list[str] | None:
-    """Return what a commit's environments need beside torch; None for an invalid campaign, whose side names the error."""
-    try:
-        return of_folder(folder, campaign).requirements()
-    except (TensorcopyError, OSError):
-        return None

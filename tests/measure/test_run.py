@@ -256,17 +256,6 @@ def test_the_article_s_sizes_are_timed_with_the_newest_release_alone(machine, ca
     assert all(BETWEEN not in text for _, texts in machine.taken[7:] for text in texts)
 
 
-def test_a_launch_of_one_release_on_two_pythons_is_beside_no_other(machine):
-    """The newest release is the reference itself, on another Python: its name says nothing of a second torch."""
-    machine.suites[BETWEEN] = replace(SUITES[BY_SIZE], name=BETWEEN)
-    (older,), said = sides.choose(["2.8.0@3.9"], shipped(), ())[0], list[str]()
-    request = Request((older,), sides.of_release(shipped().releases.find("2.8.0"), ["3.11"]), launches=1, most=1)
-    machine.before_a_launch = lambda report_progress: report_progress(0.0, "")
-    run.run(request, shipped(), configuration.paths(), report_progress=lambda share, doing: said.append(doing.partition(", launch")[0]))
-    of_times = {name for name in said if name.startswith("torch")}
-    assert of_times == {"torch 2.8.0 on Python 3.9", "torch 2.8.0 on Python 3.9, sizes of the newest alone"}
-
-
 def test_the_reference_is_on_the_python_of_what_is_measured(monkeypatch):
     """Another Python would be another environment of gigabytes; where it has no wheel for that one, it is on the newest that is here."""
     monkeypatch.setattr(sides.environments.uv, "find_python", Path)
@@ -286,7 +275,9 @@ def test_the_reference_gets_the_launches_that_it_is_asked_for(machine, capsys):
     capsys.readouterr()
     assert measure("2.8.0", "--launches", "3") == 0  # alone
     assert machine.sides[4:] == [["2.8.0@3.11"]]
-    assert "1 launch of 1 side: about 1 min\n" in capsys.readouterr().out  # no more: there is no other side to compare it with
+    assert (
+        "1 launch of 1 side: about 1 min, more where a call or its setup is slow\n" in capsys.readouterr().out
+    )  # no more: there is no other side to compare it with
 
 
 # precision decides
@@ -299,7 +290,9 @@ def test_inexact_cases_get_as_many_launches_again(machine, capsys):
     assert [cases for _, cases in machine.taken] == [[CLEAR, IN_DOUBT]] * 4 + [[IN_DOUBT]] * 4
     assert {tuple(names) for names in machine.sides} == {("2.14.1@3.11", "2.15.0@3.11", "2.8.0@3.11")}
     printed = capsys.readouterr().out
-    assert "4 launches of 3 sides, and counts of 2 releases: about 1 min; then up to 4 more of the cases that are" in printed
+    assert (
+        "4 launches of 3 sides, and counts of 2 releases: about 1 min, more where a call or its setup is slow; then up to 4 more" in printed
+    )
     assert "1 case not exact enough after 4 launches: copies.BySize tensor numel=16" in printed
     assert measure("2.14.1..2.15.0", "--launches", "4") == 0
     assert len(machine.taken) == 8
@@ -435,7 +428,10 @@ def test_counts_are_taken_once_of_each_release(machine, capsys):
     assert (sorted(machine.counted[4:]), len(machine.taken)) == (["2.13.0", "2.8.0"], 1)
     printed = capsys.readouterr().out
     assert "2 releases counted, in results/box" in printed
-    assert re.findall("^counts of .*", printed, re.MULTILINE)[-1] == "counts of 2 releases: about 1 min"
+    assert (
+        re.findall("^counts of .*", printed, re.MULTILINE)[-1]
+        == "counts of 2 releases: about 1 min, more where a call or its setup is slow"
+    )
     assert measure("2.15.0", "--bench", "^none") == 2
     assert "nothing to measure: got no case that matches '^none'" in capsys.readouterr().err
 
@@ -446,22 +442,6 @@ def test_a_tracked_value_is_counted_in_up_to_three_launches(machine):
     for number, counted in ((1, 1), (2, 2), (3, 3), (5, 3)):
         assert measure("2.15.0", "--launches", str(number)) == 0
         assert machine.counted == ["2.15.0"] * counted
-
-
-def test_of_another_s_suite_the_least_time_is_said(machine, capsys):
-    """Its setup and its calls may take minutes, which nothing tells before.
-
-    Each side takes 3 s to start, and a case .1 s, or .3 s to count: two launches of 500 cases and three sides take 318 s, and two of
-    counts of each release 612 s.
-    """
-    for name, kind in (("theirs.time_a", "time"), ("theirs.track_rate", "track")):
-        machine.suites[name] = Benchmark(
-            name, spec_of(name, "" if kind == "time" else "unit"), "1", ["n"], [[str(number) for number in range(500)]], type=kind
-        )
-    assert measure("2.14.1..2.15.0", "--launches", "2", "--bench", "theirs") == 0
-    printed = capsys.readouterr().out
-    assert "2 launches of 3 sides, and counts of 2 releases: at least 16 min for 1000 cases, more where setup" in printed
-    assert "or a call is slow\n" in printed  # of two launches, no interval says which cases get more
 
 
 # what goes wrong
@@ -557,14 +537,12 @@ def test_a_full_disk_is_found_before_anything_is_installed(machine, monkeypatch,
     assert expected in capsys.readouterr().err
 
 
-def test_what_no_launch_can_give_is_not_tried_for_ever_and_is_named_once(machine, capsys):
+def test_what_no_launch_can_give_is_not_tried_for_ever(machine, capsys):
     """A case that vanishes from its launches, as of a parameter that is drawn at random."""
     machine.lacking = [IN_DOUBT]
-    assert measure("2.15.0", "--launches", "2") == 2
-    assert len(machine.taken) == 3
-    in_vain = "a launch brought torch 2.15.0 on Python 3.11 beside torch 2.8.0 no nearer to what it lacks"
-    expected = f"{in_vain}: got nothing of {IN_DOUBT}; allowed: the same cases in each launch; next: give parameters fixed texts"
-    assert capsys.readouterr().err.count(expected) == 1
+    assert measure("2.15.0", "--launches", "2") == 0
+    assert len(machine.taken) == 2
+    assert "1 release with 0 launches each" in capsys.readouterr().out
 
 
 # a person's own machine
@@ -588,7 +566,7 @@ def test_one_s_own_machine_gets_a_history(machine, dashboard, monkeypatch, capsy
     printed = capsys.readouterr().out
     assert f"The page ranks the ways to copy a tensor with torch {versions[-1]}, as this machine has timed them. Run" in printed
     assert f"The page compares torch {versions[-2]} and {versions[-1]} on this machine." in printed
-    assert "1 environment is to be installed" in printed
+    assert "1 environment to install: " in printed
     assert "--reference" not in printed
     later = replace(release_table.load()[-1], version="9.0.0", sha="9" * 40)
     table = release_table.ReleaseIndex([*release_table.load(), later])
@@ -617,18 +595,16 @@ def test_the_dashboard_names_a_launch_that_cannot_be_read(machine, dashboard, ca
 
 
 @pytest.mark.parametrize(
-    ("arguments", "free", "code", "said"),
+    ("arguments", "said"),
     [
-        ("2.15.0", 1, 0, "2 environments are to be installed: about 14 GB, and 1 GB are free"),
-        ("2.14.1..2.15.0", 1, 2, "the disk is too small: got 3 environments are to be installed: about 21 GB, and 1 GB are free"),
-        ("2.14.1..2.15.0", 1000, 0, "3 environments are to be installed: about 21 GB, and 1000 GB are free"),
+        ("2.15.0", "2 environments to install: about 14 GB, and 1 GB are free"),
+        ("2.14.1..2.15.0", "3 environments to install: about 21 GB, and 1 GB are free"),
     ],
-    ids=["two", "no room", "room"],
 )
-def test_what_will_be_installed_is_said_before_and_many_need_room(machine, monkeypatch, capsys, arguments, free, code, said):
-    """Two, to compare them, are installed anyhow: what is announced is the most that they take."""
+def test_what_will_be_installed_is_said_before(machine, monkeypatch, capsys, arguments, said):
+    """What is announced is the most that they take: uv links what it has."""
     monkeypatch.setattr(environments, "gigabytes", lambda *_: 7)
-    monkeypatch.setattr(run.shutil, "disk_usage", lambda _: SimpleNamespace(free=free * 1e9))
+    monkeypatch.setattr(run.shutil, "disk_usage", lambda _: SimpleNamespace(free=1e9))
     opened, before = machine.opened, list[str]()
 
     def noting(*arguments: Any) -> Opened:
@@ -636,9 +612,8 @@ def test_what_will_be_installed_is_said_before_and_many_need_room(machine, monke
         return opened(*arguments)
 
     monkeypatch.setattr(sides, "opened", noting)
-    assert measure(*arguments.split(), "--launches", "1") == code
-    assert said in (before[0] if code == 0 else capsys.readouterr().err)
-    assert bool(before) is (code == 0)
+    assert measure(arguments, "--launches", "1") == 0
+    assert said in before[0]
 
 
 # interpreters, devices and commits
@@ -655,11 +630,12 @@ def test_an_interpreter_is_measured_with_its_own_torch(machine, capsys):
     """Another release or a missing program is an error."""
     (side,) = sides.in_interpreters(["same"], shipped())
     released = replace(side, interpreter="")
-    assert sides.runnable([released], [OLD_GPU, replace(OLD_GPU, driver="590.48")]) == ([released], [])  # one of two suffices
+    assert [*sides.unable([released], [OLD_GPU])] == [released]
+    assert sides.unable([released], [OLD_GPU, replace(OLD_GPU, driver="590.48")]) == {}  # one of two suffices
     assert side.release.version == torch.__version__.partition("+")[0]
     assert side.environment.endswith("-interpreter")
     assert side.is_installed(shipped(), configuration.paths())
-    assert sides.runnable([side], [OLD_GPU]) == ([side], [])  # it may be built for this GPU
+    assert sides.unable([side], [OLD_GPU]) == {}  # it may be built for this GPU
     assert measure("--interpreter", "same", "1.9.0") == 2
     assert f"no interpreter has this torch: got 1.9.0; allowed: {side.release.version}" in capsys.readouterr().err
     assert measure("--interpreter", "no-such-python") == 2
@@ -691,7 +667,7 @@ def test_a_required_gpu_selects_the_releases_before_they_are_installed(machine, 
     monkeypatch.setattr(nvidia, "visible_gpus", lambda: [OLD_GPU])
     code = measure("2.15.0", "--launches", "1", "--device", "cuda")
     assert code == (0 if backend else 2)
-    refused = "NVIDIA H200 can run none of these releases: got CUDA 13.2 needs driver R580 or newer, and this one is 550.54.14; "
+    refused = "NVIDIA H200 cannot run what is to be measured: got torch 2.15.0 is skipped: CUDA 13.2 needs driver R580 or newer, and "
     printed = capsys.readouterr().err
     assert (refused in printed) == (not backend)
     assert ("or set UV_TORCH_BACKEND to an older CUDA" in printed) == (not backend)
@@ -711,7 +687,7 @@ def test_two_releases_of_which_the_gpu_runs_one_are_not_compared(machine, monkey
     """And nothing is installed; by the driver, CUDA 12 runs there and 13 does not."""
     monkeypatch.setattr(nvidia, "visible_gpus", lambda: [OLD_GPU])
     assert main(["compare", "2.5.1", "2.15.0", "--now", "--device", "cuda"]) == 2
-    expected = "no comparison on this GPU: got torch 2.15.0 is skipped: CUDA 13.2 needs driver R580 or newer"
+    expected = "NVIDIA H200 cannot run what is to be measured: got torch 2.15.0 is skipped: CUDA 13.2 needs driver R580 or newer"
     assert expected in capsys.readouterr().err
     assert not Path(".asv").exists()
 
@@ -751,7 +727,7 @@ def test_two_commits_are_measured_with_a_torch_that_both_know(machine, tmp_path)
         patch.setattr(sides, "opened", broken_with_head)
         request = Request(tuple(chosen), launches=4, most=4, together=True, folder=run.revisions_folder(paths))
         outcome = run.run(request, shipped(), paths)
-        assert ("base runs its own suites: new: ImportError: no new" in outcome.notes, outcome.problems) == (True, ())
+        assert ("base runs its own suites: new: ImportError: no new" in outcome.notes, outcome.problems) == (True, [])
         comparison = run.compared(request, outcome, shipped(), 0.02)
     assert [each.revision for each in comparison.sides] == commits[::-1]
     assert {case.name: change.launches for case, change in comparison.changes.items() if change.timed} == {
