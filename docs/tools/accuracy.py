@@ -118,8 +118,8 @@ def take(name: str) -> None:
     experiment, campaign = EXPERIMENTS[name], shipped()
     release = sides.of_release(campaign.releases.find(RELEASE), [PYTHON])
     opened = sides.opened(release, campaign, configuration.paths())
-    programs = [_program(opened.program, side, share) for side, share in experiment.sides.items()]
-    names = {text for suite in launch.merged([(opened.program, opened.suites)])[0].values() for text in suite.names}
+    programs = [_program(opened, side, share) for side, share in experiment.sides.items()]
+    names = {text for suite in launch.merged([opened])[0].values() for text in suite.names}
     total = experiment.launches * (2 if name == "quiet" else 1)
     for number in range(len([*(FOLDER / name).glob("*.json")]), total):
         chosen = experiment.select if number < experiment.launches else f"(?=.*{SMALL}){experiment.select}"

@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.keep and options.bench:
         parser.error("--keep is of all suites")
     (side,) = sides.in_interpreters(["same"], shipped())
-    agreement = compared(sides.opened(side, shipped(), configuration.paths()).program, options.bench)
+    agreement = compared(sides.opened(side, shipped(), configuration.paths()), options.bench)
     report = document(agreement)
     for name, row in report["suites"].items():
         print(f"{name:<44}{row['cases']:>4} cases{row['median']:>9.3f}{row['min']:>9.3f} to {row['max']:.3f}")

@@ -96,15 +96,13 @@ class Turns:
     among_methods: bool = False  # whether other methods of the side took turns with it
 
 
-def merged(of_programs: Sequence[tuple[Program, Sequence[Mapping[str, Any]]]]) -> tuple[dict[str, Benchmark], list[dict[str, int]]]:
+def merged(programs: Sequence[Program]) -> tuple[dict[str, Benchmark], list[dict[str, int]]]:
     """Return the benchmarks of all sides by name, and for each side the number of each of its cases by name.
-
-    of_programs : of each side its program, and its benchmarks as asv describes them
 
     Two revisions may have other benchmarks, or the same with other parameters: the last side that has one describes it. Where an earlier
     side has another version of it, the values cannot be compared: it has `ANOTHER` in place of its case's number.
     """
-    of_sides = [[_kept(each, program.specs) for each in described] for program, described in of_programs]
+    of_sides = [[_kept(each, program.specs) for each in program.benchmarks] for program in programs]
     suites = {suite.name: suite for of_side in of_sides for suite in of_side}
     numbers = [
         {
@@ -177,7 +175,7 @@ def take(
     began, steady, is_timed = datetime.now(timezone.utc), monotonic(), kind == "times"
     core = chance.choice([*os.sched_getaffinity(0)]) if is_timed and hasattr(os, "sched_getaffinity") else None
     with started(programs, core) as processes:
-        suites, numbers = merged([(process.program, process.suites) for process in processes])
+        suites, numbers = merged([process.program for process in processes])
         suites = selected(suites, cases, timed=is_timed)
         of_suites = _timed(processes, suites, numbers, report_progress) if is_timed else _counted(processes[0], suites, report_progress)
         # where cases failed for want of room on the disk, and there is none, no case is at fault
@@ -305,11 +303,8 @@ def play(players: Sequence[tuple[Process, int | None]], suite: Benchmark) -> lis
             if number in seats and (answer := ask(number, turn=seats[number])) and answer.turn:
                 turns[number].seconds.append(answer.turn[0])
                 turns[number].faults = min(turns[number].faults, answer.turn[1])
-    for process in dict.fromkeys(players[number][0] for number in seats):
-        of_process = [number for number in seats if players[number][0] is process]
-        reason = process.ask(suite.longest, end=True).failed
-        for number in of_process if reason is not None else ():  # its teardown fails, and so does the case, as in asv
-            turns[number] = Turns(failed=reason)
+    for number in {id(players[number][0]): number for number in seats}.values():  # one of each process tears down all of its cases
+        ask(number, end=True)  # where that fails, so does the case, as in asv
     for number, each in enumerate(turns):
         if strange := [seconds for seconds in each.seconds if not launches.SHORTEST < seconds < launches.LONGEST]:
             turns[number] = Turns(failed=f"its own timer gave {strange[0]:g} s for a call")

@@ -194,8 +194,8 @@ def missing(sides: Iterable[Side], suites: Suites, there: Counter[tuple[Place, s
     return {(side.place, text): max(0, launches - there[side.place, text]) for side in sides for text in texts}
 
 
-def outlook(tasks: Sequence[Task], more: str) -> str:
-    """Return what tasks will take: launches, counts and minutes; "" where none is missing. more : what may follow launches of times."""
+def outlook(tasks: Sequence[Task]) -> str:
+    """Return what tasks will take: launches, counts and minutes; "" where none is missing."""
     of_times, of_counts = ([task for task in tasks if task.kind == kind and task.launches] for kind in ("times", "counts"))
     parts = []
     if of_times:
@@ -206,8 +206,8 @@ def outlook(tasks: Sequence[Task], more: str) -> str:
         parts.append(f"counts of {counted(len(of_counts), 'release')}")
     seconds = sum(START_SECONDS * task.launches * len(task.sides) for task in tasks)
     seconds += sum(CASE_SECONDS[task.kind] * sum(task.left.values()) for task in tasks)
-    slow = "more where a call or its setup is slow"  # which nothing tells before
-    return f"{', and '.join(parts)}: about {max(1, round(seconds / 60))} min, {slow}{more if of_times else ''}" if parts else ""
+    more = "more where a call or its setup is slow, or a case not exact enough"  # which nothing tells before
+    return f"{', and '.join(parts)}: about {max(1, round(seconds / 60))} min, {more}" if parts else ""
 
 
 def failures(launches: Iterable[Launch], suites: Suites) -> str:

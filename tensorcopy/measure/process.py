@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from random import SystemRandom
@@ -59,7 +59,7 @@ class Reply(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Program:
-    """What a process of a side runs."""
+    """What a process of a side runs, and what it has told."""
 
     place: Place  # of the side
     python: Path
@@ -68,6 +68,9 @@ class Program:
     torch: Path = Path()  # the folder whose libraries are dropped from the page cache
     specs: SuiteTable = NO_TABLE  # what its suites are
     provenance: Mapping[str, Any] = field(default_factory=dict)  # as `worker.provenance` collects it
+    observed: Mapping[str, Any] = field(default_factory=dict)  # what the campaign's observers tell: "methods", "article"
+    benchmarks: Sequence[Mapping[str, Any]] = ()  # as asv describes them
+    broken: Mapping[str, str] = field(default_factory=dict)  # why modules and benchmarks cannot be made
 
     def __str__(self) -> str:
         return f"{self.place[1]} ({self.place[2][:8]})" if self.place[2] else self.place[1]
@@ -88,9 +91,6 @@ class SideFailed(TensorcopyError):
 
 class Process:
     """The process of a side. One that a benchmark ends is started again."""
-
-    suites: Sequence[Mapping[str, Any]] = ()  # as asv describes them
-    broken: Mapping[str, str] = {}  # why modules and benchmarks could not be made
 
     def __init__(self, program: Program, folder: Path) -> None:
         """Start it; folder : for its temporary files, a new one. Raises SideFailed."""
@@ -127,7 +127,8 @@ class Process:
             raise SideFailed(self.program, exception_line(self._errors.read()) or "no output")
         cases = {each["name"]: prod(map(len, each["params"])) for each in answer.suites}
         too_many = {name: f"it has {number:,} cases: {MOST_CASES:,} are allowed" for name, number in cases.items() if number > MOST_CASES}
-        self.suites, self.broken = [each for each in answer.suites if each["name"] not in too_many], {**answer.broken, **too_many}
+        benchmarks = [each for each in answer.suites if each["name"] not in too_many]
+        self.program = replace(self.program, benchmarks=benchmarks, broken={**answer.broken, **too_many})
         self._core = core
         if core is not None:
             os.sched_setaffinity(self._process.pid, {core})

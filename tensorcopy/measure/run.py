@@ -25,12 +25,12 @@ from tensorcopy.configuration import Paths
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
-from tensorcopy.judge.paired import FEWEST, Change, Reason
+from tensorcopy.judge.paired import Change, Reason
 from tensorcopy.measure import git, launch, plan, settings, sides
 from tensorcopy.measure.launch import Benchmark
 from tensorcopy.measure.plan import Request, Task
-from tensorcopy.measure.process import SideFailed, shuffled
-from tensorcopy.measure.sides import Opened, Side
+from tensorcopy.measure.process import Program, SideFailed, shuffled
+from tensorcopy.measure.sides import Side
 from tensorcopy.numbers import counted
 from tensorcopy.releases import environments, interpreters
 from tensorcopy.results import function_profiles, histories, launches, reader
@@ -63,7 +63,7 @@ class Run:
     paths: Paths
     say: Callable[[str], object]
     report_progress: ReportProgress
-    opened: dict[Side, Opened] = field(default_factory=dict)
+    opened: dict[Side, Program] = field(default_factory=dict)
     failed: dict[Side, TensorcopyError] = field(default_factory=dict)  # sides that cannot be measured
     suites: dict[str, Benchmark] = field(default_factory=dict)  # with the cases that are selected
     stored: list[Launch] = field(default_factory=list)  # of earlier runs; those that cannot be read have no part in a plan
@@ -79,11 +79,6 @@ class Run:
         return self.request.folder or self.paths.results
 
     @property
-    def most(self) -> int:
-        """Launches, at most, of a case that is not exact enough."""
-        return self.request.most or 2 * self.request.launches
-
-    @property
     def is_over(self) -> bool:
         """Whether no further launch begins."""
         return monotonic() >= self.request.until
@@ -91,7 +86,7 @@ class Run:
     @property
     def provenances(self) -> dict[Place, Mapping[str, Any]]:
         """The provenance of the sides that are open."""
-        return {side.place: each.program.provenance for side, each in self.opened.items()}
+        return {side.place: each.provenance for side, each in self.opened.items()}
 
     def own(self) -> list[History]:
         """Return the histories to which launches of this run can belong: the one of a name, or those of this processor."""
@@ -114,8 +109,7 @@ class Run:
             self.leave_out()
         self.announce_installing()
         self.share_suites()
-        request = self.request
-        for side in sorted(request.sides, key=lambda side: (side.is_installed(self.campaign, self.paths), side.release), reverse=True):
+        for side in sorted(self.request.sides, key=lambda side: (side.is_installed(self.campaign, self.paths), side.release), reverse=True):
             self.open([side])
             if side in self.opened:
                 break
@@ -123,10 +117,7 @@ class Run:
             raise next(iter(self.failed.values()))
         self.select()
         self.stored += [each for history in self.own() for each in history.launches]
-        has_intervals = request.launches >= FEWEST and len({*request.sides, request.reference or request.sides[0]}) > 1
-        further = self.most - request.launches if has_intervals else 0  # without intervals, nothing says how exact a case is
-        more = f"; then up to {further} more of the cases that are not exact enough" if further else ""
-        if line := plan.outlook(self.tasks(self.request, self.suites, "times", "counts"), more):
+        if line := plan.outlook(self.tasks(self.request, self.suites, "times", "counts")):
             self.say(line)
 
     def leave_out(self) -> None:
@@ -172,7 +163,7 @@ class Run:
             del self.opened[before]
             self.request = replace(self.request, sides=(own, after))
             return
-        suites = os.path.relpath(self.opened[before].program.suites, revision.suites_from)
+        suites = os.path.relpath(self.opened[before].suites, revision.suites_from)
         place, commits = os.path.normpath(f"{git.prefix()}{suites}"), [side.place[2] for side in self.request.sides]
         below = [name.removeprefix(f"{place}/") for name in git.changed(*commits) if name.startswith(f"{place}/")]
         if edited := [f"{suites}/{name}" for name in below if (revision.folder / suites / name).is_file()]:
@@ -197,7 +188,7 @@ class Run:
     def select(self) -> None:
         """Take note of the cases that a request selects of open sides, and of what cannot be imported. Raises TensorcopyError."""
         able = [self.opened[side] for side in dict.fromkeys([*self.request.sides, *self.opened]) if side in self.opened]
-        devices = {device for each in able for device in each.program.provenance["accelerators"]}
+        devices = {device for each in able for device in each.provenance["accelerators"]}
         errors = []
         for what, why in {what: why for each in able for what, why in each.broken.items()}.items():
             name = re.search(r"No module named '(\w+)", why)
@@ -205,7 +196,7 @@ class Run:
             what, allowed = f"{what} of the suites cannot be measured", "what asv can import and make"
             errors.append(TensorcopyError(what, got=why, allowed=allowed, next=following))
         try:
-            self.suites |= plan.wanted(self.request, launch.merged([(each.program, each.suites) for each in able])[0], devices)
+            self.suites |= plan.wanted(self.request, launch.merged(able)[0], devices)
         except TensorcopyError as error:
             raise errors[0] if errors else error from error
         if self.request.selection or self.request.case:
@@ -221,11 +212,11 @@ class Run:
         if request.together:  # a comparison shows both, however soon it ends
             self.take(self.tasks(request, suites, "counts"))
         self.left = self.take(self.tasks(request, suites, "times"))
-        target = request.launches
-        while target < self.most and not self.is_over and (cases := self.wide()):
+        target, most = request.launches, request.most or 2 * request.launches
+        while target < most and not self.is_over and (cases := self.wide()):
             what = f"{counted(len(cases), 'case')} not exact enough after {counted(target, 'launch')}"
             self.say(f"{what}: {some([case.name for case in cases])}")
-            target = min(2 * target, self.most)
+            target = min(2 * target, most)
             of_history = plan.timed(suites, newest=False)
             texts = [text for suite in of_history.values() for text, index in suite.selected.items() if suite.cases[index] in cases]
             of_wide = launch.selected(of_history, texts, timed=True)
@@ -273,9 +264,9 @@ class Run:
         Raises TensorcopyError for a named history of other conditions, and DiskError.
         """
         files.require_room(self.folder)
-        programs, fields = [self.opened[side].program for side in task.sides], dict[str, Any]()
+        programs, fields = [self.opened[side] for side in task.sides], dict[str, Any]()
         if task.kind == "counts":
-            fields = {name: self.opened[task.sides[0]].report.get(name, {}) for name in ("methods", "article")}
+            fields = dict(programs[0].observed)
         elif self.request.reference in task.sides and len(programs) > 1:
             fields = {"reference": task.sides.index(self.request.reference)}
         try:
@@ -283,7 +274,7 @@ class Run:
         except SideFailed as error:
             if self.request.together:
                 raise
-            self.failed |= {side: error for side, program in zip(task.sides, programs) if program is error.program}
+            self.failed |= {side: error for side, program in zip(task.sides, programs) if program.place == error.program.place}
             return None
         conditions = histories.conditions_of(taken, requires=self.campaign.requires)
         named = self.request.history
@@ -319,7 +310,7 @@ class Run:
         if reference in self.failed and reference not in self.request.sides and not isinstance(self.failed[reference], SideFailed):
             self.notes[f"without the reference: {self.failed.pop(reference)}"] = None  # it cannot be installed here
         for side, each in self.opened.items():
-            for device, reason in each.program.provenance.get("unsupported", {}).items():
+            for device, reason in each.provenance.get("unsupported", {}).items():
                 self.notes[f"torch {side.release.version} is not measured on {device}: {reason}"] = None
         if any(each.kind == "times" and len(each.sides) == 1 for each in self.launches) and not self.request.together:
             self.notes[ALONE] = None
@@ -387,7 +378,7 @@ def is_wide(case: Case, change: Change, half: float | None) -> bool:
     return bool((change.interval[1] / change.interval[0]) ** 0.5 - 1 > half)
 
 
-def functions(opened: Opened, profiler: str, pattern: str = "") -> dict[str, Any]:
+def functions(program: Program, profiler: str, pattern: str = "") -> dict[str, Any]:
     """Return the functions of a side's cases, as `results.function_profiles.Profiles` describes them.
 
     profiler : the probe that counts them
@@ -396,11 +387,10 @@ def functions(opened: Opened, profiler: str, pattern: str = "") -> dict[str, Any
     Raises TensorcopyError where no case runs.
     """
     began = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    document = interpreters.run_probe(opened.program.python, profiler, pattern, variables=opened.program.variables)
+    document = interpreters.run_probe(program.python, profiler, pattern, variables=program.variables)
     if not document["cases"]:
         raise TensorcopyError("no case runs", got=pattern, allowed="a case that this torch runs", next="another release")
-    provenance = opened.report["provenance"]
-    of_release = {name: provenance[name] for name in ("torch", "torch_sha", "python", "libc", "tensorcopy")}
+    of_release = {name: program.provenance[name] for name in ("torch", "torch_sha", "python", "libc", "tensorcopy")}
     return {"version": function_profiles.VERSION, **of_release, "started": began, **document}
 
 

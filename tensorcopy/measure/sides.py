@@ -81,18 +81,8 @@ class Side:
         return bool(self.interpreter) or environments.is_complete(self.path(own, paths))
 
 
-@dataclass(frozen=True)
-class Opened:
-    """A side that can be measured, and what its process has told."""
-
-    program: Program
-    report: Mapping[str, Any]  # of the probe worker.provenance: "provenance", "torch_folder", "methods", "article"
-    suites: Sequence[Mapping[str, Any]]  # as asv describes them
-    broken: Mapping[str, str]  # why modules and benchmarks cannot be made
-
-
-def opened(side: Side, own: Campaign, paths: Paths, needs: str = "") -> Opened:
-    """Return a side that can be measured, installed unless it is, and checked against the table of releases.
+def opened(side: Side, own: Campaign, paths: Paths, needs: str = "") -> Program:
+    """Return what runs as a side that can be measured, installed unless it is, and checked against the table of releases.
 
     needs : the device that its torch must be able to use; "" for none
 
@@ -124,8 +114,8 @@ def opened(side: Side, own: Campaign, paths: Paths, needs: str = "") -> Opened:
             environments.verify(provenance, side.release, side.python, side.wheel, campaign, python.parent.parent)
         if needs not in ("", "cpu", *provenance["accelerators"]):
             _probed(process, side, "tensorcopy.worker.devices", needs)  # raises the reason
-        program = replace(program, torch=Path(report["torch_folder"]), provenance=provenance)
-        return Opened(program, report, process.suites, process.broken)
+        observed = {name: report[name] for name in ("methods", "article") if name in report}
+        return replace(process.program, torch=Path(report["torch_folder"]), provenance=provenance, observed=observed)
 
 
 def suites_of(campaign: Campaign) -> Path:

@@ -592,7 +592,7 @@ def test_a_module_that_cannot_be_imported_costs_its_own_benchmarks(sides):
     shown = "class Thing:\n    def __repr__(self):\n        raise ValueError('no text')\n\nclass Shown:\n    params = [Thing()]\n\n"
     with_suite(sides, "shown", f"{shown}    def time_call(self, thing):\n        pass\n")
     with process.started([sides[0]]) as (own,):
-        broken, names = dict(own.broken), {each["name"] for each in own.suites}
+        broken, names = dict(own.program.broken), {each["name"] for each in own.program.benchmarks}
     assert broken.pop("lacking") == "ModuleNotFoundError: No module named 'einops'"
     assert broken.pop("long").startswith("ImportError: xxx")
     assert "SystemExit: 3" in broken.pop("ends")

@@ -257,11 +257,11 @@ def test_a_side_tells_what_it_is_and_why_it_cannot_use_a_device(tmp_path):
     (side,) = sides.in_interpreters(["same"], shipped())
     paths = Paths(tmp_path, tmp_path, tmp_path / "env", ("3.11",))
     opened = sides.opened(side, shipped(), paths)
-    assert opened.program.provenance["torch_sha"] == side.release.sha
-    assert (opened.program.torch.name, opened.program.specs) == ("torch", shipped().specs)
-    assert "copies.BySize.time_copy" in {each["name"] for each in opened.suites}
-    assert (opened.broken, "clone_detach" in opened.report["methods"]) == ({}, True)
-    if "xpu" not in opened.program.provenance["accelerators"]:
+    assert opened.provenance["torch_sha"] == side.release.sha
+    assert (opened.torch.name, opened.specs) == ("torch", shipped().specs)
+    assert "copies.BySize.time_copy" in {each["name"] for each in opened.benchmarks}
+    assert (opened.broken, "clone_detach" in opened.observed["methods"]) == ({}, True)
+    if "xpu" not in opened.provenance["accelerators"]:
         with pytest.raises(TensorcopyError, match="xpu"):
             sides.opened(side, shipped(), paths, "xpu")
 
