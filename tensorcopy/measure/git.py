@@ -9,8 +9,6 @@ from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 
-NO_MATCH = 2  # exit code of git ls-remote --exit-code
-
 # a credential helper, because every process can read the arguments of git
 TOKEN = ("-c", "credential.helper=", "-c", 'credential.helper=!f() { echo username=x-access-token; echo "password=$GITHUB_TOKEN"; }; f')
 
@@ -27,7 +25,7 @@ def find(name: str) -> str:
 
 def printed(*arguments: str) -> str:
     """Return what a git command prints; "" where it fails, or git is missing."""
-    if shutil.which("git") is None or any("\0" in argument for argument in arguments):  # as of a file with names
+    if shutil.which("git") is None:
         return ""
     finished = _run(*arguments)
     return "" if finished.returncode else finished.stdout.decode(errors="surrogateescape").strip()
@@ -51,12 +49,10 @@ def fetch_branch(branch: str) -> str:
 
     Raises TensorcopyError if origin fails.
     """
-    listed = _run(*TOKEN, "ls-remote", "--exit-code", "--heads", "origin", f"refs/heads/{branch}")
-    if listed.returncode == NO_MATCH:
+    named = f"the branch {branch} of origin"
+    if not _output(*TOKEN, "ls-remote", "--heads", "origin", f"refs/heads/{branch}", wanted=named):
         return ""
-    if listed.returncode != 0:
-        raise _error(f"the branch {branch} of origin", listed)
-    _output(*TOKEN, "fetch", "-q", "origin", f"refs/heads/{branch}", wanted=f"the branch {branch} of origin")
+    _output(*TOKEN, "fetch", "-q", "origin", f"refs/heads/{branch}", wanted=named)
     return commit("FETCH_HEAD")
 
 
@@ -89,25 +85,17 @@ def default_branch() -> str:
 def _output(*arguments: str, wanted: str) -> str:
     finished = _run(*arguments)
     if finished.returncode != 0:
-        raise _error(wanted, finished)
+        lines = finished.stderr.decode(errors="replace").strip().splitlines()
+        got = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1] if lines else "no output")
+        is_shallow = printed("rev-parse", "--is-shallow-repository") == "true"
+        following = "git fetch --unshallow" if is_shallow else "git branch --all and git log show the names, in a clone of this repository"
+        allowed = "commits of this repository, with their history"
+        raise TensorcopyError(f"git cannot provide {wanted}", got=got, allowed=allowed, next=following)
     return finished.stdout.decode(errors="surrogateescape")  # a file may have any name
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    program = shutil.which("git")
-    if program is None:
-        raise TensorcopyError(
-            "the program git is missing", got="no git on the PATH", allowed="git, any recent version", next="apt install git"
-        )
+    if (program := shutil.which("git")) is None:
+        allowed = "git, any recent version"
+        raise TensorcopyError("the program git is missing", got="no git on the PATH", allowed=allowed, next="apt install git")
     return subprocess.run([program, *arguments], capture_output=True, check=False)
-
-
-def _error(wanted: str, finished: subprocess.CompletedProcess[bytes]) -> TensorcopyError:
-    lines = finished.stderr.decode(errors="replace").strip().splitlines()
-    is_shallow = printed("rev-parse", "--is-shallow-repository") == "true"
-    return TensorcopyError(
-        f"git cannot provide {wanted}",
-        got=next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1] if lines else "no output"),
-        allowed="commits of this repository, with their history",
-        next="git fetch --unshallow" if is_shallow else "git branch --all and git log show the names, in a clone of this repository",
-    )

@@ -147,12 +147,11 @@ def tasks(
     is_last = not any(side.sha in newer for launch in stored if launch.kind == "times" for side in launch.sides)
     if alone and is_last and not request.together:
         found.append(Task("times", tuple(dict.fromkeys([last, *reference])), missing([last], alone, there, request.launches)))
-    counting = {name: suite for name, suite in suites.items() if not suite.timed}
-    exact = {name: suite for name, suite in counting.items() if suite.spec.shipped}
-    varying = {name: suite for name, suite in counting.items() if name not in exact}
     for side in able:
-        left = missing([side], exact, there, 1)
-        left |= missing([side], varying, there, min(request.launches, OF_VALUES))
+        left = dict[tuple[Place, str], int]()
+        for name, suite in suites.items():
+            of_counts = 1 if suite.spec.shipped else min(request.launches, OF_VALUES)
+            left |= missing([side], {name: suite}, there, 0 if suite.timed else of_counts)
         if campaign.observers and not request.together:
             left[side.place, OBSERVED] = int(not there[side.place, OBSERVED])
         found.append(Task("counts", (side,), left))

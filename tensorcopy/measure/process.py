@@ -146,8 +146,8 @@ class Process:
         answer = self._answer(longest + LONGEST_END, {**request, "fork": self._fork, "longest": longest})
         has_failed = answer is not None and answer.failed is not None
         if answer is None or (has_failed and not self._answer(LONGEST_END)):  # after a failure, the end of the fork comes next
-            how = self._started_again()
-            return answer or Reply(failed=how)
+            self._start_again()
+            return answer or Reply(failed="ended or stopped the process that measures it")
         if answer.ended is not None:
             number, late = answer.ended, f"took more than {longest:g} s"
             how = f"ended by signal {-number}" if number < 0 else f"ended with exit code {number}"
@@ -157,21 +157,14 @@ class Process:
     def end_fork(self) -> None:
         """End its fork, if there is one. Raises SideFailed as `ask` does."""
         if self._has_fork and not self._answer(LONGEST_END, None):
-            self._started_again()
+            self._start_again()
 
-    def _started_again(self) -> str:
-        """Start the process again, and return why. Raises SideFailed."""
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(LONGEST_CLOSE)
-        status, how = self._process.returncode, "did not answer"
-        if status is not None:
-            by = signal.Signals(-status).name if status < 0 else f"exit code {status}"
-            how = f"ended the process that measures it ({by})"
+    def _start_again(self) -> None:
+        """End the process, and start it again. Raises SideFailed."""
         self.close()
         self._has_fork = False
         self._start()
         self.wait(self._core)
-        return how
 
     def _answer(self, longest: float, *requests: dict[str, Any] | None) -> Reply | None:
         """Return the answer to a request, if there is one, or that of an ended fork; None where the process has ended, or gives none."""

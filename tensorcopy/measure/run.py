@@ -104,7 +104,6 @@ class Run:
         Raises TensorcopyError where there is no such side or no suite, and DiskError.
         """
         files.require_room(self.folder)
-        sides.suites_of(self.campaign)
         if self.request.needs == "cuda":
             self.leave_out()
         self.announce_installing()

@@ -90,7 +90,10 @@ def opened(side: Side, own: Campaign, paths: Paths, needs: str = "") -> Program:
     """
     revision = side.revision
     campaign = of_folder(revision.folder, own) if revision else own
-    suites = suites_of(of_folder(revision.suites_from, own) if revision else own)
+    suites = (of_folder(revision.suites_from, own) if revision else own).suites
+    if suites is None:
+        got, allowed = f"{FILE} without a suite", '[suites] with path = "benchmarks"'
+        raise TensorcopyError("this project has nothing to measure", got=got, allowed=allowed, next=interpreters.GUIDE)
     folders = interpreters.folders(paths.environments, with_runner=bool(side.interpreter))
     if revision and own.is_shipped:
         folders, suites = [revision.folder, *folders], revision.suites_from / "benchmarks"  # its own tensorcopy first
@@ -116,14 +119,6 @@ def opened(side: Side, own: Campaign, paths: Paths, needs: str = "") -> Program:
             _probed(process, side, "tensorcopy.worker.devices", needs)  # raises the reason
         observed = {name: report[name] for name in ("methods", "article") if name in report}
         return replace(process.program, torch=Path(report["torch_folder"]), provenance=provenance, observed=observed)
-
-
-def suites_of(campaign: Campaign) -> Path:
-    """Return the folder of a campaign's suites. Raises TensorcopyError where it has none."""
-    if campaign.suites is None:
-        got, allowed = f"{FILE} without a suite", '[suites] with path = "benchmarks"'
-        raise TensorcopyError("this project has nothing to measure", got=got, allowed=allowed, next=interpreters.GUIDE)
-    return campaign.suites
 
 
 def _probed(process: Process, side: Side, module: str, *arguments: str) -> Mapping[str, Any]:
@@ -277,9 +272,7 @@ def of_commits(commits: Mapping[str, str], campaign: Campaign, paths: Paths, int
         before, after = (table_of(commit, campaign, paths) for commit in commits.values())
         usable, refused = installable([release for release in before if release in after], paths.pythons)
         if not usable:
-            what, allowed = f"{' and '.join(commits)} have no torch in common here", "a release in both tables, and a Python with its wheel"
-            got = f"{len(refused)} releases in both tables, none of which this machine can install"
-            raise TensorcopyError(what, got=got, allowed=allowed, next="tensorcopy history lists the releases")
+            raise refused[-1]
         side = usable[-1]
     revisions = [Revision(commits[name], name, folder, folders[-1]) for name, folder in zip(commits, folders)]
     return [replace(side, revision=revision) for revision in revisions]

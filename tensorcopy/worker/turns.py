@@ -113,16 +113,15 @@ class Suites:
         self._made: dict[str, Callable[[], Any]] = {}
         self.described: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}
-        for module in self._modules(Path(folder).name):
-            for place, *parts in _attributes(module):
-                try:
-                    benchmark = _get_benchmark(*parts)
-                except Exception as error:  # its parameters are a number, or cannot be shown, or its class raises
-                    self.broken[place] = line_of(error)
-                    continue
-                if benchmark is not None and benchmark.name not in self._made:  # of two of one name asv runs the first
-                    self._made[benchmark.name] = partial(_get_benchmark, *parts)
-                    self.described.append({name: getattr(benchmark, name, None) for name in DESCRIBED})
+        for place, *parts in self._members(Path(folder).name):
+            try:
+                benchmark = _get_benchmark(*parts)
+            except Exception as error:  # its parameters are a number, or cannot be shown, or its class raises
+                self.broken[place] = line_of(error)
+                continue
+            if benchmark is not None and benchmark.name not in self._made:  # of two of one name asv runs the first
+                self._made[benchmark.name] = partial(_get_benchmark, *parts)
+                self.described.append({name: getattr(benchmark, name, None) for name in DESCRIBED})
 
     def make(self, name: str, index: int) -> Any:
         """Return a benchmark with the parameters of a case; index : -1 where it has none."""
@@ -131,30 +130,23 @@ class Suites:
             benchmark.set_param_idx(index)
         return benchmark
 
-    def _modules(self, name: str) -> Iterator[ModuleType]:
-        """Yield a module and those below it that can be imported."""
+    def _members(self, name: str) -> Iterator[tuple[str, str, ModuleType, Any, Any]]:
+        """Yield what may be a benchmark of a module, or of those below it: where it is, and what asv makes one of."""
+        inside = name.partition(".")[2]
         try:
             module = importlib.import_module(name)
         except (Exception, SystemExit) as error:
-            self.broken[name.partition(".")[2] or name] = line_of(error)
+            self.broken[inside or name] = line_of(error)
             return
-        yield module
+        for attribute, value in [*module.__dict__.items()]:
+            if inspect.isclass(value) and not inspect.isabstract(value) and not attribute.startswith("_"):
+                for of_class, function in inspect.getmembers(value):
+                    if inspect.isfunction(function) or inspect.ismethod(function):
+                        yield f"{inside}.{attribute}.{of_class}", of_class, module, value, function
+            elif inspect.isfunction(value) and not attribute.startswith("_"):
+                yield f"{inside}.{attribute}", attribute, module, None, value
         for _, below, _ in pkgutil.iter_modules(getattr(module, "__path__", ()), f"{name}."):
-            yield from self._modules(below)
-
-
-def _attributes(module: ModuleType) -> Iterator[tuple[str, str, ModuleType, Any, Any]]:
-    """Yield what may be a benchmark of a module: where it is, and what asv makes one of."""
-    inside = module.__name__.partition(".")[2]
-    for name, attribute in [*module.__dict__.items()]:
-        if name.startswith("_"):
-            continue
-        if inspect.isclass(attribute) and not inspect.isabstract(attribute):
-            for of_class, function in inspect.getmembers(attribute):
-                if inspect.isfunction(function) or inspect.ismethod(function):
-                    yield f"{inside}.{name}.{of_class}", of_class, module, attribute, function
-        elif inspect.isfunction(attribute):
-            yield f"{inside}.{name}", name, module, None, attribute
+            yield from self._members(below)
 
 
 class Fork:

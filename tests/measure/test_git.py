@@ -68,6 +68,5 @@ def test_a_name_is_found_or_not(repository, tmp_path, monkeypatch):
         assert git.find(name) == ""
         with pytest.raises(TensorcopyError, match=rf"git cannot provide the commit {name}: got "):
             git.commit(name)
-    assert git.find("a\0b") == ""
     monkeypatch.chdir(tmp_path)
     assert git.find("main") == ""

@@ -44,6 +44,7 @@ from tests.launch_files import PROVENANCE, spec_of
 from tests.repositories import commit_all, sha
 from tests.repositories import run as run_git
 
+OPENED = sides.opened
 OLD_GPU = Gpu("NVIDIA H200", "550.54.14", (9, 0))
 BY_SIZE, PEAK, BETWEEN = "copies.BySize.time_copy", "memory.Host.track_peak", "article.Copies.time_copy"
 CLEAR, IN_DOUBT = f"{BY_SIZE}('clone', 16)", f"{BY_SIZE}('tensor', 16)"
@@ -406,12 +407,12 @@ def test_cases_that_do_not_exist_are_refused_before_a_second_release_is_installe
         assert [path.name for path in Path(".asv/env").iterdir()] == ["2.15.0-py3.11-cuda"]
 
 
-def test_a_project_without_a_suite_is_refused_before_an_environment_is_announced(machine, capsys):
+def test_a_project_without_a_suite_is_refused_before_an_environment_is_installed(machine, monkeypatch, capsys):
+    monkeypatch.setattr(sides, "opened", OPENED)
     Path("tensorcopy.toml").write_text('[project]\nname = "lab"\n')
     assert measure("2.15.0") == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert "this project has nothing to measure: got tensorcopy.toml without a suite; allowed: [suites] with path" in shown.err
+    refused = "this project has nothing to measure: got tensorcopy.toml without a suite; allowed: [suites] with path"
+    assert (refused in capsys.readouterr().err, Path(".asv").exists()) == (True, False)
 
 
 def test_what_cannot_be_compared_now_is_one_line(machine, capsys):
