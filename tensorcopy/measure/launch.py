@@ -16,7 +16,7 @@ from functools import cached_property
 from hashlib import sha256
 from math import exp, inf, log
 from pathlib import Path
-from statistics import fmean, median, median_high
+from statistics import fmean, median_high
 from tempfile import gettempdir
 from time import monotonic
 from typing import Any, Literal
@@ -212,38 +212,36 @@ def _timed(
         for texts, suite, alone in shuffled(of_device.values()):
             report_progress(len(by_case) / of_all, suite.name)
             indices = [of_side.get(texts[0]) for of_side in numbers]
+            for process in processes if alone else ():
+                process.end_fork()
             if len(texts) > 1:
                 turns = [[each] for each in _of_methods(processes[0], suite, [numbers[0].get(text) for text in texts])]
             else:
-                turns = [_with_equal_memory(processes, suite, indices, alone=alone)]
+                turns = [_with_equal_memory(processes, suite, indices)]
+            for process in processes if alone else ():
+                process.end_fork()
             by_case.update(((suite.name, suite.selected[text]), each) for text, each in zip(texts, turns))
         for process in processes:
             process.end_fork()  # no other device's cases run beside this one's context
     return stored(suites, by_case)
 
 
-def _with_equal_memory(processes: Sequence[Process], suite: Benchmark, indices: Sequence[int | None], *, alone: bool) -> list[Turns]:
+def _with_equal_memory(processes: Sequence[Process], suite: Benchmark, indices: Sequence[int | None]) -> list[Turns]:
     """Return what each side's turns of a case gave.
 
     Where sides differ in page faults, the memory of one may have been there before. Such a case is taken again in new forks. If it differs
     in the same way, that is how these sides copy; if never twice, the sides that differ have failed.
     """
-    different, turns = None, list[Turns]()
-    for retake in range(RETAKES + 1):
-        for process in processes if alone or retake else ():
-            process.end_fork()
+    different = set[int]()
+    for _ in range(RETAKES + 1):
         turns = play([*zip(processes, indices)], suite)
         earlier, different = different, differing(turns)
-        if not different or different == earlier:
-            break
-    else:
-        faults = median(each.faults for each in turns if each.seconds)
-        for number in different or ():
-            why = f"its page faults in a call differ from those of the others, {turns[number].faults:.0f} from {faults:.0f}"
-            turns[number] = Turns(failed=why)
-    for process in processes if alone else ():
-        process.end_fork()
-    return turns
+        if different in (set(), earlier):
+            return turns
+        for process in processes:
+            process.end_fork()
+    why = "its page faults in a call differ from those of the others"
+    return [Turns(failed=f"{why}, {each.faults:.0f}") if number in different else each for number, each in enumerate(turns)]
 
 
 def differing(turns: Sequence[Turns]) -> set[int]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import shlex
 import shutil
 import signal
 import subprocess
@@ -80,10 +79,8 @@ class SideFailed(TensorcopyError):
     """A side whose process cannot import torch."""
 
     def __init__(self, program: Program, got: str) -> None:
-        command = shlex.join([str(program.python), "-m", "tensorcopy.worker.turns", str(program.suites)])
-        shown = f"TMPDIR=/tmp PYTHONPATH={shlex.quote(program.variables.get('PYTHONPATH', ''))} {command} </dev/null shows the full error"
         is_own = program.place[1].endswith(OF_INTERPRETER)
-        following = shown if is_own else f"remove {program.python.parent.parent}, it is built anew; {shown}"
+        following = f"{program.python} -c 'import torch, numpy'" if is_own else f"remove {program.python.parent.parent}, it is built anew"
         allowed = "an environment as it was installed, with torch and numpy"
         super().__init__(f"the process of {program} does not start", got=got, allowed=allowed, next=following)
         self.program = program
@@ -208,16 +205,15 @@ class Process:
 
 
 @contextmanager
-def started(programs: Sequence[Program], core: int | None = None, *, draws_pages: bool = True) -> Iterator[list[Process]]:
+def started(programs: Sequence[Program], core: int | None = None) -> Iterator[list[Process]]:
     """Yield a process of each side that has imported torch and the suites.
 
-    core : to which they are pinned then
-    draws_pages : whether the page cache is drawn anew, for what is measured
+    core : to which they are pinned then, to be timed; the page cache is drawn anew before
 
     Raises SideFailed for a side that cannot import them.
     """
     folders = {program.torch.resolve() for program in programs}
-    for folder in folders if draws_pages and (len(programs) == 1 or len(folders) > 1) else ():
+    for folder in folders if core is not None and (len(programs) == 1 or len(folders) > 1) else ():
         forget_pages(folder)  # what the page cache does with one torch, it does to all sides
     by_number: dict[int, Process] = {}
     with temporary_folder() as temporary:
@@ -247,8 +243,6 @@ def temporary_folder() -> Iterator[Path]:
 
 def forget_pages(folder: Path) -> None:
     """Drop the libraries of a torch from the page cache, where no process maps them."""
-    if not hasattr(os, "posix_fadvise"):
-        return
     for path in (*folder.glob("lib/*.so*"), *folder.glob("*.so")):
         with suppress(OSError), path.open("rb") as library:
             os.posix_fadvise(library.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

@@ -108,7 +108,7 @@ def opened(side: Side, own: Campaign, paths: Paths, needs: str = "") -> Program:
         variables[REQUIREMENTS] = json.dumps(packages)
     variables |= dict.fromkeys(interpreters.SEARCH_PATHS, interpreters.search_path(folders, python))
     program = Program(side.place, python, suites, variables, specs=campaign.specs)
-    with started([program], draws_pages=False) as (process,):
+    with started([program]) as (process,):
         report = _probed(process, side, "tensorcopy.worker.provenance", *campaign.observers)
         provenance = dict(report["provenance"])
         if side.interpreter:

@@ -270,9 +270,9 @@ def _in_fork(fork: Fork, line: str, requests: int, answers: int, folder: Path) -
 
 
 def _line(requests: int) -> str:
-    """Return the next request, a line that is written at once, and alone; "" at their end."""
+    """Return the next request, a line that is written at once; "" at their end. One before it was for a fork that has ended."""
     os.set_blocking(requests, True)  # a benchmark may have changed that, also for the process that it was forked from
-    return read(requests, LONGEST_REQUEST).decode()
+    return read(requests, LONGEST_REQUEST).decode().rstrip().rpartition("\n")[2]
 
 
 def _write(answers: int, **document: Any) -> None:

@@ -102,7 +102,7 @@ def test_the_page_cache_is_drawn_anew(tmp_path, monkeypatch, torches, forgotten)
     monkeypatch.setattr(process, "Process", lambda *_: acts.append("start") or Mock())
     monkeypatch.setattr(process, "forget_pages", lambda folder: acts.append(folder.name))
     sides = [replace(launch_files.side("2.15.0"), torch=tmp_path / name) for name in torches]
-    with process.started(sides):
+    with process.started(sides, 0):
         pass
     assert sorted(acts[: len(forgotten)]) == forgotten
     assert acts[len(forgotten) :] == ["start"] * len(torches)
