@@ -6,6 +6,7 @@ The suites are an asv suite as anybody writes one; of torch a launch needs only 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import signal
@@ -38,6 +39,10 @@ import os, signal, time
 from pathlib import Path
 
 SIDE, FOLDER = os.environ["SIDE"], Path(os.environ["FOLDER"])
+
+def note(text):
+    with (FOLDER / f"log-{SIDE}").open("a") as file:
+        file.write(text)
 
 def time_sleep():
     time.sleep(0.012 if SIDE == "slow" else 0.008)  # a busy machine adds some tenths of a millisecond
@@ -79,8 +84,12 @@ class Cached:
     def time_reading(self, value):
         Path("made").read_text()
 
+    def setup(self, value):
+        note("s")
+
     def teardown(self, value):
         Path("made").read_text()
+        note("t")
 
 class CachedBadly:
     def setup_cache(self):
@@ -213,6 +222,7 @@ def test_a_setup_cache_runs_once_on_each_side(taken, sides, tmp_path):
     """Benchmarks run in the folder where it ran, as with asv. One that fails is not tried again: it may take minutes."""
     (row,) = taken[0].suites["several.Cached.time_reading"].rows.values()
     assert None not in row.effects
+    assert re.fullmatch("(st)+", (taken[1] / "log-slow").read_text())  # each time that it is set up, it is torn down
     counted = count(sides[0], methods={"clone": CLONE}, article={"cpu": HOLDS})
     assert counted.suites["several.Cached.track_value"].values == {"0": 35.0}
     assert counted.suites["several.Cached.track_twice"].values == {"0": 14.0}
@@ -327,9 +337,11 @@ MEMORY = """
 import os
 
 class Host:
-    params = ["a", "ends", "b", "c"]
+    params = ["a", "ends", "b", "c", "raises", "d"]
 
     def track_peak(self, method):
+        if method == "raises":
+            raise ValueError("no such thing")
         return os._exit(3) if method == "ends" else os.getpid()
 """
 
@@ -338,8 +350,8 @@ def test_the_counts_of_a_shipped_suite_share_a_fork(sides):
     """After a case that ends it, which is named, another one goes on."""
     with_suite(sides, "memory", MEMORY)
     peak = count(sides[0], "^memory").suites["memory.Host.track_peak"]
-    assert peak.values["0"] != peak.values["2"] == peak.values["3"]
-    assert peak.failed == {"1": {ALL: "ended with exit code 3"}}
+    assert peak.values["0"] != peak.values["2"] == peak.values["3"] != peak.values["5"]
+    assert peak.failed == {"1": {ALL: "ended with exit code 3"}, "4": {ALL: "ValueError: no such thing"}}
 
 
 ODD = """
@@ -514,6 +526,7 @@ class Harms:
         elif how == "empties TMPDIR":
             shutil.rmtree(tempfile.gettempdir(), ignore_errors=True)
         elif how == "stops its process":
+            leave()
             os.kill(os.getppid(), signal.SIGSTOP)
         elif how == "signals itself":
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -521,11 +534,14 @@ class Harms:
         elif how == "prints":
             print("x" * 2**20)
 
+def leave():
+    started = subprocess.Popen(["sleep", "60"], start_new_session=True)
+    with (FOLDER / "started").open("a") as file:
+        file.write(f"{started.pid} ")
+
 class Leaves:
     def time_leaves(self):
-        started = subprocess.Popen(["sleep", "60"], start_new_session=True)
-        with (FOLDER / "started").open("a") as file:
-            file.write(f"{started.pid} ")
+        leave()
         time.sleep(0.01)
 
 class Ends:
@@ -614,6 +630,19 @@ def test_a_side_that_cannot_start_is_named_and_the_others_end(sides, tmp_path):
         take(sides, "sleep")
     assert error.value.program == sides[1]
     assert processes(sides[0].suites) == []
+
+
+def test_a_request_for_a_fork_that_has_ended_costs_the_next_one_nothing(sides):
+    """Written before the end of the fork is known, it lies in the pipe with the next."""
+    lines = [
+        '{"n": 1, "fork": 0, "longest": 9, "turn": 0}',
+        '{"n": 2, "fork": 1, "longest": 9, "value": "several.track_collecting", "index": -1}',
+    ]
+    command = [str(sides[0].python), "-m", "tensorcopy.worker.turns", str(sides[0].suites)]
+    variables = {**sides[0].variables, "TMPDIR": str(sides[0].suites.parent)}
+    done = subprocess.run(command, input="\n".join([*lines, ""]), env=variables, capture_output=True, text=True, check=True)
+    answers = [json.loads(line) for line in done.stdout.splitlines() if line]
+    assert answers[1:] == [{"n": 2, "value": 0.0}, {"ended": 0, "fork": 1}]
 
 
 def test_a_process_that_does_not_become_ready_is_named(sides, monkeypatch):

@@ -198,6 +198,14 @@ def test_resuming_is_counting(machine, capsys):
     assert len(machine.taken) == 10
 
 
+def test_a_launch_does_not_count_for_another_build_of_a_user_s_package(machine, monkeypatch):
+    """Its folder has other files."""
+    for digest in ("1", "2"):
+        monkeypatch.setitem(PROVENANCE, "requires", {"own": f"0.1 {digest}"})
+        assert measure("2.15.0", "--launches", "2") == 0
+    assert len(machine.taken) == 4
+
+
 @pytest.mark.parametrize("change", [{"version": "5"}, {"unit": "another"}, {"params": [["'clone'", "'tensor'", "'new'"], ["16"]]}])
 def test_a_launch_does_not_count_for_another_form_of_its_suite(machine, change):
     """Its values would be in no history; nor for a case that it did not have."""
@@ -385,7 +393,7 @@ def test_what_is_compared_is_what_is_selected(machine):
         request = Request((*chosen,), selection=selection, launches=3, most=3, together=True)
         comparison = run.compared(request, run.run(request, shipped(), paths), shipped())
         assert sorted(case["method"] for case, change in comparison.changes.items() if change.timed) == cases
-    assert len(machine.taken) == 3
+    assert (len(machine.taken), machine.counted) == (3, [])
 
 
 def test_no_launch_is_taken_of_one_side_of_two(machine, capsys):
@@ -740,6 +748,7 @@ def test_two_commits_are_measured_with_a_torch_that_both_know(machine, tmp_path)
         outcome = run.run(request, shipped(), paths)
         assert ("base runs its own suites: new: ImportError: no new" in outcome.notes, outcome.problems) == (True, [])
         comparison = run.compared(request, outcome, shipped(), 0.02)
+        run.run(request, shipped(), paths)  # what base lacks is not taken again
     assert [each.revision for each in comparison.sides] == commits[::-1]
     assert {case.name: change.launches for case, change in comparison.changes.items() if change.timed} == {
         "copies.BySize clone numel=16": (4, 4),
