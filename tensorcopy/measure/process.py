@@ -80,7 +80,8 @@ class SideFailed(TensorcopyError):
 
     def __init__(self, program: Program, got: str) -> None:
         is_own = program.place[1].endswith(OF_INTERPRETER)
-        following = f"{program.python} -c 'import torch, numpy'" if is_own else f"remove {program.python.parent.parent}, it is built anew"
+        folder, shown = program.python.parent.parent, f"{program.python} -c 'import torch, numpy' shows why"
+        following = shown if is_own else f"remove {folder}, it is built anew"
         allowed = "an environment as it was installed, with torch and numpy"
         super().__init__(f"the process of {program} does not start", got=got, allowed=allowed, next=following)
         self.program = program

@@ -1,7 +1,7 @@
 """One run: from a request to the launches that it asks for, for every command that measures. Prints nothing.
 
 Every launch is a file of its own, which is created when it has ended. So an interrupted launch leaves nothing, and a run that begins counts
-the files that are there; what is left then follows from the launches that it takes.
+the files that are there, and takes the launches that are missing.
 """
 
 from __future__ import annotations
