@@ -21,7 +21,7 @@ from tensorcopy.worker.devices import ACCELERATORS
 
 OF_VALUES = 3  # launches that tell how much a tracked value varies; its benchmark may take minutes
 # What a side takes in a launch, on an AMD EPYC of 2023: to start, and for a case of usual size
-START_SECONDS, CASE_SECONDS = 3.0, {"times": 0.1, "counts": 0.3}
+START_SECONDS, CASE_SECONDS = 3.0, {"times": 0.05, "counts": 0.3}
 
 OBSERVED = ""  # in place of a case: what the methods of a side do, which a launch of counts tells
 Left = Mapping[tuple[Place, str], int]  # launches that are missing, by side and case
