@@ -131,8 +131,7 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
     own, paths = campaign(), configuration.paths()
     before, after = (own.releases.find(name) for name in (options.before, options.after))
     if before == after:
-        got = f"{options.before} and {options.after}"
-        raise TensorcopyError("nothing to compare", got=got, allowed="two releases", next="name another")
+        raise TensorcopyError("nothing to compare", got=f"{options.before} {options.after}", allowed="two releases", next="name another")
     request = Request(
         tuple(sides.pair(before, after, paths.pythons)),
         case=options.case,
@@ -149,6 +148,8 @@ def _measured_now(options: argparse.Namespace) -> Comparison:
     console = output.console(stderr=True)
     with output.progress_bar(console) as report_progress:
         outcome = run.run(request, own, paths, say=partial(console.print, soft_wrap=True), report_progress=report_progress)
+    for note in outcome.notes:
+        output.print_line(note)
     return run.compared(request, outcome, own, options.margin).selected(device=request.device)
 
 

@@ -27,6 +27,7 @@ import psutil
 from msgspec import Struct
 
 from tensorcopy.errors import TensorcopyError, exception_line
+from tensorcopy.files import kernel_text
 from tensorcopy.results.launches import MOST_CASES, OF_INTERPRETER, Place
 from tensorcopy.results.suite_specs import NO_TABLE, SuiteTable
 
@@ -36,6 +37,7 @@ LONGEST_CLOSE = 2.0  # seconds until a process that is asked to end is killed
 LONGEST_ANSWER = 2**26  # bytes: the names of all cases have a few millions
 PADDING = 4096  # bytes, at most, of an environment variable that moves the stack
 PREFIX = "tensorcopy-"  # of the folders of processes, in that of temporary files; the number of the program follows
+NODES = Path("/sys/devices/system/node")  # a folder for the cores of each memory
 chance = SystemRandom()
 
 
@@ -90,12 +92,11 @@ class SideFailed(TensorcopyError):
 class Process:
     """The process of a side. One that a benchmark ends is started again."""
 
-    def __init__(self, program: Program, folder: Path) -> None:
-        """Start it; folder : for its temporary files, a new one. Raises SideFailed."""
-        self.program, self._folder = program, folder
+    def __init__(self, program: Program, folder: Path, core: int | None = None) -> None:
+        """Start it; folder : for its temporary files, a new one; core : on which it will be timed. Raises SideFailed."""
+        self.program, self._folder, self._core = program, folder, core
         self._number, self._fork = 0, 0  # of requests and forks
         self._has_fork = False
-        self._core: int | None = None
         self._start()
 
     def _start(self) -> None:
@@ -116,9 +117,11 @@ class Process:
         except OSError as error:  # another program may have removed the environment
             self._errors.close()
             raise SideFailed(self.program, str(error)) from error
+        if self._core is not None:
+            os.sched_setaffinity(self._process.pid, cores_beside(self._core))
 
-    def wait(self, core: int | None = None) -> None:
-        """Wait until it has imported torch and the suites, on all cores, and pin it to one, with its forks. Raises SideFailed."""
+    def wait(self) -> None:
+        """Wait until it has imported torch and the suites, and pin it to its core, with its forks. Raises SideFailed."""
         answer = self._answer(LONGEST_START)
         self._errors.seek(0)
         if answer is None or not answer.ready:
@@ -127,9 +130,8 @@ class Process:
         too_many = {name: f"it has {number:,} cases: {MOST_CASES:,} are allowed" for name, number in cases.items() if number > MOST_CASES}
         benchmarks = [each for each in answer.suites if each["name"] not in too_many]
         self.program = replace(self.program, benchmarks=benchmarks, broken={**answer.broken, **too_many})
-        self._core = core
-        if core is not None:
-            os.sched_setaffinity(self._process.pid, {core})
+        if self._core is not None:
+            os.sched_setaffinity(self._process.pid, {self._core})
 
     def ask(self, longest: float, **request: Any) -> Reply:
         """Return the answer to a request, `failed` with the reason where it has none.
@@ -162,7 +164,7 @@ class Process:
         self.close()
         self._has_fork = False
         self._start()
-        self.wait(self._core)
+        self.wait()
 
     def _answer(self, longest: float, *requests: dict[str, Any] | None) -> Reply | None:
         """Return the answer to a request, if there is one, or that of an ended fork; None where the process has ended, or gives none."""
@@ -209,7 +211,7 @@ class Process:
 def started(programs: Sequence[Program], core: int | None = None) -> Iterator[list[Process]]:
     """Yield a process of each side that has imported torch and the suites.
 
-    core : to which they are pinned then, to be timed; the page cache is drawn anew before
+    core : to which they are pinned then, to be timed; they import on all cores of its memory, with a page cache that is drawn anew
 
     Raises SideFailed for a side that cannot import them.
     """
@@ -220,10 +222,10 @@ def started(programs: Sequence[Program], core: int | None = None) -> Iterator[li
     with temporary_folder() as temporary:
         try:
             for number in shuffled(range(len(programs))):
-                by_number[number] = Process(programs[number], temporary / str(number))
+                by_number[number] = Process(programs[number], temporary / str(number), core)
             processes = [by_number[number] for number in range(len(programs))]
             for process in processes:
-                process.wait(core)
+                process.wait()
             yield processes
         finally:
             for process in by_number.values():
@@ -240,6 +242,17 @@ def temporary_folder() -> Iterator[Path]:
     # what a killed benchmark has started may still write into the folder
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as name:
         yield Path(name)
+
+
+def cores_beside(core: int) -> set[int]:
+    """Return the cores of this process that have the same memory as a core: elsewhere, what a process imports would be far from it."""
+    usable = os.sched_getaffinity(0)
+    for path in NODES.glob("node*/cpulist"):
+        parts = [part.partition("-") for part in kernel_text(path).split(",")]
+        of_node = {number for first, _, last in parts if first for number in range(int(first), int(last or first) + 1)}
+        if core in of_node:
+            return usable & of_node
+    return usable
 
 
 def forget_pages(folder: Path) -> None:

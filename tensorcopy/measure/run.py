@@ -315,6 +315,8 @@ class Run:
             self.notes[ALONE] = None
         if self.is_over and self.left:
             self.notes[f"stopped at the end of its time: {counted(self.left, 'launch')} left; the same command takes them"] = None
+        if self.is_over and self.installed:
+            self.notes["a part of the time went into installing; the same command has all of it now"] = None
         self.problems = [*dict.fromkeys([*self.failed.values(), *self.problems])]
 
     @cached_property

@@ -840,3 +840,14 @@ def test_a_long_call_that_computes_is_timed_on_its_core(sides):
     assert rows["long.time_waits_once"] == pytest.approx(0.02, rel=0.02)
     assert 0.02 < rows["long.time_waits"] < 0.1
     assert rows["long.SetUp.time_nothing"] < 1e-4
+
+
+@pytest.mark.parametrize(("core", "beside"), [(0, {0, 1, 4}), (1, {0, 1, 4}), (5, {5, 6}), (9, {0, 1, 4, 5, 6, 9})])
+def test_a_process_imports_on_the_cores_of_its_memory(tmp_path, monkeypatch, core, beside):
+    """What it imports would else be far from the core on which it is timed; where no memory is known of a core, on all."""
+    for name, cores in {"node0": "0-4\n", "node1": "5-6,8\n", "node2": "\n"}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "cpulist").write_text(cores)
+    monkeypatch.setattr(process, "NODES", tmp_path)
+    monkeypatch.setattr(process.os, "sched_getaffinity", lambda _: {0, 1, 4, 5, 6, 9})
+    assert process.cores_beside(core) == beside
