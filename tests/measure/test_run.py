@@ -425,7 +425,7 @@ def test_a_project_without_a_suite_is_refused_before_an_environment_is_installed
 
 def test_what_cannot_be_compared_now_is_one_line(machine, capsys):
     for arguments, message in (
-        (["2.15.0", "2.15.0"], "nothing to compare: got 2.15.0 and 2.15.0"),
+        (["2.15.0", "2.15.0"], "nothing to compare: got 2.15.0 2.15.0"),
         (["2.14.1", "2.15.0", "--case", "no such"], "nothing to measure: got no case that matches 'no such'"),
         (["2.14.1", "x"], "unknown torch release: got 'x'"),
         (["1.12.1", "2.15.0"], "no Python has both releases: got torch 1.12.1 on Python 3.9 and torch 2.15.0 on Python 3.11"),
