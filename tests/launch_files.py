@@ -231,7 +231,9 @@ def spec_of(suite: str, unit: str = "") -> SuiteSpec:
 def result_of(effects: Effects, place: Place) -> Result:
     """Return a result that has times alone: those of a side in some effects."""
     sha, environment, revision = place
-    return Result(Path("made"), sha, environment, release_table.load()[-1], effects, revision)
+    release = release_table.load().of(sha) or release_table.load()[-1]
+    provenance = {"torch": release.version, "cpu": "", "accelerators": {}}
+    return Result(Path("made"), sha, environment, release, effects, revision, provenance=provenance)
 
 
 def side(name: str, *, build: str = "cuda", **provenance: Any) -> Program:

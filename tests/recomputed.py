@@ -52,16 +52,6 @@ class Judged:
     error: float | None = None
     threshold: float = 0.0  # log of the smallest ratio that would be called slower
     way: str = ""
-    launches: int = 0  # of the side that has fewer
-
-    @property
-    def more_launches(self) -> int | None:
-        """How many more would decide an unknown verdict, since an interval shrinks with the square root of their number."""
-        if self.verdict != "unknown" or not self.interval:
-            return None
-        size, half = abs(np.log(self.ratio)), np.log(self.interval[1] / self.ratio)
-        shrink = half / (MARGIN - size) if size < MARGIN else self.threshold / size
-        return max(1, int(np.ceil(self.launches * (shrink**2 - 1))))
 
 
 @dataclass(frozen=True)
@@ -271,7 +261,7 @@ def judge(differences: Mapping[Case, Difference]) -> dict[Case, Judged]:
         elif abs(each.size) + half <= MARGIN:
             verdict = "unchanged"
         low, ratio, high = (float(np.exp(each.size + end)) for end in (-half, 0, half))
-        judged[case] = Judged(verdict, ratio, (low, high), adjusted[case], errors[case], threshold, each.way, min(each.launches))
+        judged[case] = Judged(verdict, ratio, (low, high), adjusted[case], errors[case], threshold, each.way)
     return {case: judged[case] for case in differences}
 
 

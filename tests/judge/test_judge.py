@@ -8,7 +8,6 @@ from math import exp, inf, log, log1p
 
 import numpy as np
 import pytest
-from msgspec import structs
 from scipy import stats
 
 from tensorcopy.campaign import VerdictRules
@@ -24,43 +23,33 @@ RELEASES = [release.version for release in release_table.load()][-12:]
 CASE = "copies.BySize.time_copy m0 16"
 
 
-# A case alone: with fewer cases than tell a prior, the test is Student's
-
-
-def alone(size, spread, count=6, **options):
-    return judge({"a": Difference(size, spread**2, count, count - 1, (count, count))}, **options)["a"]
-
-
 @pytest.mark.parametrize(
-    ("size", "spread", "count", "verdict", "reason", "more"),
+    ("size", "spread", "count", "margin", "verdict", "reason", "more"),
     [
-        (log(1.20), 0.01, 6, "slower", "changed", None),
-        (log(0.80), 0.01, 6, "faster", "changed", None),
-        (log(1.02), 0.001, 6, "unchanged", "within_margin", None),  # significant, and below the margin
-        (log(1.00), 0.02, 6, "unchanged", "within_margin", None),
-        (log(1.00), 0.03, 6, "unknown", "interval_too_wide", 1),
-        (log(1.02), 0.02, 6, "unknown", "interval_too_wide", 22),  # 6 (0.02099 / 0.00976)² launches have an interval within the margin
-        (log(1.10), 0.10, 6, "unknown", "interval_too_wide", 2),  # 6 (0.1049 / 0.0953)² launches have an interval without 1
-        (log(1.029), 0.02, 6, "unknown", "interval_too_wide", None),  # more than a hundred
-        (log(1.20), 0.01, 2, "unknown", "too_few_launches", 1),
-        (log(1.20), 0.00, 1, "unknown", "too_few_launches", 2),
+        (log(1.20), 0.01, 6, 0.03, "slower", "changed", None),
+        (log(0.80), 0.01, 6, 0.03, "faster", "changed", None),
+        (log(1.02), 0.001, 6, 0.03, "unchanged", "within_margin", None),  # significant, and below the margin
+        (log(1.00), 0.02, 6, 0.03, "unchanged", "within_margin", None),
+        (log(1.00), 0.03, 6, 0.03, "unknown", "interval_too_wide", 1),
+        (log(1.02), 0.02, 6, 0.03, "unknown", "interval_too_wide", 22),  # 6 (0.02099 / 0.00976)² have an interval within the margin
+        (log(1.10), 0.10, 6, 0.03, "unknown", "interval_too_wide", 2),  # 6 (0.1049 / 0.0953)² have an interval without 1
+        (log(1.029), 0.02, 6, 0.03, "unknown", "interval_too_wide", None),  # more than a hundred
+        (log(1.20), 0.01, 2, 0.03, "unknown", "too_few_launches", 1),
+        (log(1.20), 0.00, 1, 0.03, "unknown", "too_few_launches", 2),
+        (0.10, 0.078, 6, 0.03, "slower", "changed", None),
+        (0.10, 0.078, 6, 0.40, "unchanged", "within_margin", None),  # of the same launches
     ],
 )
-def test_the_verdict_on_a_difference(size, spread, count, verdict, reason, more):
-    change = alone(size, spread, count)
+def test_the_verdict_on_a_difference(size, spread, count, margin, verdict, reason, more):
+    """Of a case alone: with fewer cases than tell a prior, the test is Student's."""
+    change = judge({"a": Difference(size, spread**2, count, count - 1, (count, count))}, margin=margin)["a"]
     assert (change.verdict.value, change.reason.value, change.more_launches) == (verdict, reason, more)
     assert change.ratio == pytest.approx(exp(size))
     if count > 2:
         error, student = spread / count**0.5, stats.t(count - 1)
         assert change.p == pytest.approx(2 * student.sf(abs(size) / error))
         assert [*map(log, change.interval)] == pytest.approx([size - student.ppf(0.975) * error, size + student.ppf(0.975) * error])
-        assert change.threshold == pytest.approx(max(log1p(0.03), student.ppf(0.975) * error))
-
-
-def test_a_margin_is_what_is_asked_for():
-    usual, wide = alone(0.10, 0.078), alone(0.10, 0.078, margin=0.4)
-    assert (usual.verdict.value, wide.verdict.value) == ("slower", "unchanged")
-    assert (wide.margin, wide.threshold) == (0.4, pytest.approx(log1p(0.4)))
+        assert (change.margin, change.threshold) == (margin, pytest.approx(max(log1p(margin), student.ppf(0.975) * error)))
 
 
 def test_more_launches_are_those_of_the_side_that_has_fewer():
@@ -153,28 +142,23 @@ def test_tracked_values_are_judged_together():
 
 
 @pytest.mark.parametrize(
-    ("interval", "verdict", "margin", "likely"),
+    ("verdict", "details", "word"),
     [
-        ((1.04, 1.2), Verdict.UNKNOWN, 0.03, "slower"),
-        ((0.8, 0.96), Verdict.UNKNOWN, 0.03, "faster"),
-        ((1.02, 1.2), Verdict.UNKNOWN, 0.03, None),
-        ((1.04, 1.2), Verdict.UNKNOWN, 0.10, None),
-        ((1.04, 1.2), Verdict.SLOWER, 0.03, None),
-        (None, Verdict.UNKNOWN, 0.03, None),
+        (Verdict.UNKNOWN, {"interval": (1.04, 1.2)}, "likely slower"),
+        (Verdict.UNKNOWN, {"interval": (0.8, 0.96)}, "likely faster"),
+        (Verdict.UNKNOWN, {"interval": (1.02, 1.2)}, "unknown"),
+        (Verdict.UNKNOWN, {"interval": (1.04, 1.2), "margin": 0.10}, "unknown"),
+        (Verdict.SLOWER, {"interval": (1.04, 1.2)}, "slower"),
+        (Verdict.UNKNOWN, {}, "unknown"),
+        (Verdict.UNKNOWN, {"kind": kinds.TRACKED, "difference": (0.5, 1.5)}, "likely higher"),
+        (Verdict.UNKNOWN, {"kind": kinds.TRACKED, "difference": (-1.5, -0.5)}, "likely lower"),
+        (Verdict.UNKNOWN, {"kind": kinds.TRACKED, "difference": (-2.5, 0.5)}, "unknown"),
+        (Verdict.HIGHER, {"kind": kinds.TRACKED, "difference": (0.5, 1.5)}, "higher"),
     ],
 )
-def test_what_is_likely(interval, verdict, margin, likely):
-    change = Change(verdict, Reason.INTERVAL_TOO_WIDE, ratio=1.1, interval=interval, margin=margin)
-    assert (change.likely and change.likely.value) == likely
-    assert comparisons.word(change) == (f"likely {likely}" if likely else verdict.value)
-
-
-@pytest.mark.parametrize(("difference", "likely"), [((0.5, 1.5), "higher"), ((-1.5, -0.5), "lower"), ((-2.5, 0.5), None)])
-def test_what_a_tracked_value_likely_is(difference, likely):
-    """Where its own interval excludes no change."""
-    change = Change(Verdict.UNKNOWN, Reason.INTERVAL_TOO_WIDE, kind=kinds.TRACKED, difference=difference)
-    assert (change.likely and change.likely.value) == likely
-    assert structs.replace(change, verdict=Verdict.HIGHER).likely is None
+def test_what_is_likely(verdict, details, word):
+    """Where its own interval lies beyond the margin, or that of a tracked value excludes no change."""
+    assert comparisons.word(Change(verdict, Reason.INTERVAL_TOO_WIDE, **details)) == word
 
 
 # Which cases go together, and which rule holds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import log
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,11 +15,10 @@ from tensorcopy.measure.run import FIRST
 from tensorcopy.releases import release_table
 from tensorcopy.results.cases import Case
 from tensorcopy.results.effects import Difference, Effects, within
-from tensorcopy.results.result import Result
-from tests.launch_files import spec_of
+from tests import launch_files
 
 RELEASES = [*release_table.load()][-12:]
-CASES = [Case(spec_of("copies.BySize.time_copy"), (("method", f"m{number}"), ("numel", "16"))) for number in range(60)]
+CASES = [Case(launch_files.spec_of("copies.BySize.time_copy"), (("method", f"m{number}"), ("numel", "16"))) for number in range(60)]
 LAUNCHES, SPREAD = 12, 0.012  # as the shipped history has them
 FLAT = [1.0] * 12
 
@@ -34,18 +32,7 @@ def histories(levels, seed, *, tails=5):
     starts = tuple(f"2026-11-21T{number:02}:00:00+00:00" for number in range(LAUNCHES))
     columns = {(release.sha, "py3.11-cuda", ""): number for number, release in enumerate(RELEASES)}
     effects = Effects(starts, columns, {case: number for number, case in enumerate(CASES)}, logs)
-    results = [
-        Result(
-            Path("simulated"),
-            release.sha,
-            "py3.11-cuda",
-            release,
-            effects,
-            provenance={"torch": release.version, "cpu": "", "accelerators": {}},
-        )
-        for release in RELEASES
-    ]
-    return [*case_history.over(results).values()]
+    return [*case_history.over([launch_files.result_of(effects, place) for place in columns]).values()]
 
 
 def shares(levels, seed, tails=5):

@@ -3,6 +3,8 @@
 import json
 import os
 import time
+from functools import reduce
+from operator import getitem
 
 import pytest
 from msgspec.structs import replace
@@ -15,6 +17,7 @@ from tests import launch_files
 from tests.mutations import FILE_MUTATIONS
 
 PART = {name: value for name, value in launch_files.SEEN.items() if name != "requires_grad"}  # of what was observed
+SUITE = ("suites", "copies.BySize.time_copy")
 ROW = {"seconds": 1e-6, "calls": 1, "turns": 5, "effects": [0, 0]}
 
 
@@ -63,66 +66,45 @@ def test_what_another_writer_has_begun_is_left_to_it(path):
     assert (begun.exists(), killed.exists()) == (True, False)
 
 
-def test_a_file_of_another_format_is_refused(path):
-    """The advice is to upgrade, not to remove it."""
-    path.write_bytes(path.read_bytes().replace(b'"version":2', b'"version":3', 1))
-    with pytest.raises(TensorcopyError, match=r"is of another format: got version 3; allowed: version 2 .* next: upgrade tensorcopy$"):
-        launches.read(path)
+OF_ASV = "is no launch: got no id, as in a file of asv; .* next: move it out"  # machine.json, and the results of a commit
 
 
 @pytest.mark.parametrize(
-    "document", [{"machine": "box", "ram": "15 GiB", "version": 1}, {"commit_hash": "a" * 40, "results": {}, "version": 2}, {"version": 3}]
-)
-def test_a_file_of_asv_is_no_launch(path, document):
-    """machine.json and the results of a commit, where asv had its results in the same folder, are not to be removed."""
-    path.write_text(json.dumps(document))
-    with pytest.raises(TensorcopyError, match=r"is no launch: got no id, as in a file of asv; .* next: move it out"):
-        launches.read(path)
-
-
-def edited(**changes):
-    return lambda document: document.update(changes)
-
-
-def of_provenance(**changes):
-    return lambda document: document["provenance"].update(changes)
-
-
-def of_suite(**changes):
-    return lambda document: document["suites"]["copies.BySize.time_copy"].update(changes)
-
-
-@pytest.mark.parametrize(
-    ("damage", "reason"),
+    ("place", "changes", "reason"),
     [
-        (edited(id="20261125T091500-ffffffff"), "the launch 20261125T091500-ffffffff"),
-        (edited(kind="passes"), "Invalid enum value 'passes'"),
-        (edited(sides=[]), "length >= 1"),
-        (edited(unknown=1), "unknown field `unknown`"),
-        (edited(methods={"clone": {"code": "x", "observed": {}}}), "missing required field `group`"),
+        ((), {"version": 3}, "is of another format: got version 3; allowed: version 2 .* next: upgrade tensorcopy$"),
+        ((), {"id": None, "ram": "15 GiB", "version": 1}, OF_ASV),
+        ((), {"id": None, "commit_hash": "a" * 40, "version": 3}, OF_ASV),
+        ((), {"id": "20261125T091500-ffffffff"}, "the launch 20261125T091500-ffffffff"),
+        ((), {"kind": "passes"}, "Invalid enum value 'passes'"),
+        ((), {"sides": []}, "length >= 1"),
+        ((), {"unknown": 1}, "unknown field `unknown`"),
+        ((), {"methods": {"clone": {"code": "x", "observed": {}}}}, "missing required field `group`"),
         (
-            edited(methods={"clone": {**launch_files.observed(), "observed": {"cpu": {"plain": PART, "with_grad": PART}}}}),
+            (),
+            {"methods": {"clone": {**launch_files.observed(), "observed": {"cpu": {"plain": PART, "with_grad": PART}}}}},
             "missing required field `requires_grad`",
         ),
-        (edited(article={"cpu": {"statements": 9, "hold": 9}}), "missing required field `fail`"),
-        (edited(started="yesterday"), "Invalid isoformat string"),
-        (edited(ended="2020-01-01T00:00:00+00:00"), "and ends at 2020"),
-        (edited(reference=2), "its reference is side 2 of 2"),
-        (lambda document: document["sides"].__setitem__(1, document["sides"][0]), "it has a side twice"),
-        (of_provenance(cpu=None), "Expected `str`, got `null`"),
-        (of_provenance(hardware="fast"), "Expected `object`, got `str`"),
-        (of_suite(values={"0": 1.0}), "has values in a launch of times"),
-        (of_suite(values={"0": 1e308}), "<= 1e[+]?30"),
-        (of_suite(rows={"2": ROW}), "has no case 2"),
-        (of_suite(rows={"0": {**ROW, "effects": [0]}}), "does not have 2 effects"),
-        (of_suite(rows={"0": {**ROW, "seconds": -1e-6}}), "> 1e-12"),
-        (of_suite(param_names=["method"]), "has 1 names of 2 parameters"),
-        (of_suite(params=[["x"] * 1000, ["y"] * 1000]), "1,000,000 cases"),
+        ((), {"article": {"cpu": {"statements": 9, "hold": 9}}}, "missing required field `fail`"),
+        ((), {"started": "yesterday"}, "Invalid isoformat string"),
+        ((), {"ended": "2020-01-01T00:00:00+00:00"}, "and ends at 2020"),
+        ((), {"reference": 2}, "its reference is side 2 of 2"),
+        (("sides", 1), {"sha": launch_files.sha_of("2.14.1")}, "it has a side twice"),
+        (("provenance",), {"cpu": None}, "Expected `str`, got `null`"),
+        (("provenance",), {"hardware": "fast"}, "Expected `object`, got `str`"),
+        (SUITE, {"values": {"0": 1.0}}, "has values in a launch of times"),
+        (SUITE, {"values": {"0": 1e308}}, "<= 1e[+]?30"),
+        (SUITE, {"rows": {"2": ROW}}, "has no case 2"),
+        (SUITE, {"rows": {"0": {**ROW, "effects": [0]}}}, "does not have 2 effects"),
+        (SUITE, {"rows": {"0": {**ROW, "seconds": -1e-6}}}, "> 1e-12"),
+        (SUITE, {"param_names": ["method"]}, "has 1 names of 2 parameters"),
+        (SUITE, {"params": [["x"] * 1000, ["y"] * 1000]}, "1,000,000 cases"),
     ],
 )
-def test_a_damaged_launch_is_refused_with_its_reason(path, damage, reason):
+def test_a_damaged_launch_is_refused_with_its_reason(path, place, changes, reason):
+    """A file of another program or format is not to be removed."""
     document = json.loads(path.read_bytes())
-    damage(document)
+    reduce(getitem, place, document).update(changes)
     path.write_text(json.dumps(document))
     with pytest.raises(TensorcopyError, match=reason) as raised:
         launches.read(path)

@@ -114,13 +114,9 @@ why = "the price of a check"
 """
 
 
-def declared(path: Path) -> object:
-    return of_folder(path.parent)
-
-
 READERS = {  # what reads each file that people write or that another program has written
     "asv.conf.json": lambda path: (configuration.paths(), configuration.of_folder()),
-    "tensorcopy.toml": declared,
+    "tensorcopy.toml": lambda path: of_folder(path.parent),
     "releases.toml": lambda path: release_table.load(path),
     ".github/runners.toml": lambda path: runners.matrix(),
     "suites.toml": suite_specs.read,

@@ -296,6 +296,3 @@ def test_the_order_of_histories(loaded, device, ranked):
     if ranked:
         history, chosen = select.chosen(loaded, device=device, command="history")
         assert (history.name, chosen) == (ranked[0], device)
-
-
-# Files

@@ -16,19 +16,10 @@ from tests.conftest import ROOT
 SPECS = shipped().specs.rows
 
 
-@pytest.fixture(scope="module")
-def benchmarks():
-    return {benchmark.name: benchmark for benchmark in disc_benchmarks(str(ROOT / "benchmarks"))}
-
-
-def test_every_suite_has_a_row_and_every_row_a_suite(benchmarks):
-    assert benchmarks.keys() == SPECS.keys()
-
-
-def test_a_row_has_the_parameters_and_the_unit_of_its_suite(benchmarks):
-    for name, benchmark in benchmarks.items():
-        spec = SPECS[name]
-        assert (name, list(spec.parameters), spec.unit) == (name, benchmark.param_names, getattr(benchmark, "unit", "seconds"))
+def test_every_suite_has_a_row_with_its_parameters_and_its_unit():
+    benchmarks = disc_benchmarks(str(ROOT / "benchmarks"))
+    suites = {each.name: (each.param_names, getattr(each, "unit", "seconds")) for each in benchmarks}
+    assert suites == {name: ([*spec.parameters], spec.unit) for name, spec in SPECS.items()}
 
 
 def test_what_a_row_names_is_a_suite():
