@@ -147,23 +147,23 @@ def write(folder: Path) -> None:
     launch_files.write(results, over(LARGE), launches=6, noise=0.04, start=START + day)
     names = [f"{COPY} {method} 16" for method in ("new_tensor", "clone_detach", "detach_clone", "empty_like_copy", "tensor")]
     older = {case: {f"{OLDEST}@3.9": 2.0 if place else 1.7, f"{JOINT}@3.9": 2.0 + 0.2 * place} for place, case in enumerate(names)}
-    launch_files.write(results, older, launches=4, start=START + 2 * day)
+    launch_files.write(results, older, launches=3, start=START + 2 * day)
     pythons = {case: {f"{JOINT}@3.9": 2.0 + 0.2 * place, JOINT: 2.2 + 0.2 * place} for place, case in enumerate(names)}
-    launch_files.write(results, pythons, launches=4, start=START + 3 * day)
+    launch_files.write(results, pythons, launches=3, start=START + 3 * day)
     linked = {case: {f"{JOINT}@3.9": 2.0 + 0.2 * place, LINKED: 2.2 + 0.3 * place} for place, case in enumerate(names)}
-    launch_files.write(results, linked, launches=4, start=START + 3.5 * day)
+    launch_files.write(results, linked, launches=3, start=START + 3.5 * day)
     joint = {case: {JOINT: 1.0 + 0.2 * place, BEFORE: 1.2} for place, case in enumerate(names)}
-    launch_files.write(results, joint, launches=5, start=START + 4 * day, noise=0.01)
+    launch_files.write(results, joint, launches=4, start=START + 4 * day, noise=0.01)
     # paired in four launches: those by way of another release would count as two more, which is no reason to join them
     for number, sides in enumerate(((JOINT, B), (JOINT, BEFORE), (BEFORE, B))):
         direct = {f"{COPY} {method} 64": dict.fromkeys(sides, 3.0) for method in COPIES_16}
         launch_files.write(results, direct, launches=4, start=START + (4.3 + number / 5) * day, noise=0.03)
     apart = {case: {APART[0]: 2.0, APART[1]: 2.0 + 0.02 * place} for place, case in enumerate(names)}
     launch_files.write(results, apart, launches=5, start=START + 5 * day, noise=0.02)
-    launch_files.write(results, {"alternatives.BySize.time_alternative clone 16": {A: 2.0}}, launches=3, start=START + 6 * day)
-    launch_files.write(results, {"alternatives.BySize.time_alternative copy 16": {B: 2.0}}, launches=3, start=START + 7 * day)
+    launch_files.write(results, {"alternatives.BySize.time_alternative clone 16": {A: 2.0}}, launches=1, start=START + 6 * day)
+    launch_files.write(results, {"alternatives.BySize.time_alternative copy 16": {B: 2.0}}, launches=1, start=START + 7 * day)
     alone = {f"{COPY} tensor 16": {B: 9.0}}  # while others were not measured: it says nothing
-    launch_files.write(results, alone, launches=3, start=START + 7.5 * day)
+    launch_files.write(results, alone, launches=1, start=START + 7.5 * day)
     counted = {f"instructions.BySize.track_instructions {name} 16 False": sides for name, sides in INSTRUCTIONS.items()}
     for place, release in enumerate((A, B)):
         values = {
@@ -171,7 +171,7 @@ def write(folder: Path) -> None:
         }
         launch_files.write_counts(results, release, values, units=UNITS, start=START + (8 + place) * day)
     others = {"2.13.0": {**GPU, "driver": "NVIDIA 550.54"}, A: GPU, B: GPU}
-    launch_files.write(results, over(OF_GPU), sides=others, launches=8, noise=0.01, machine="gpu", start=START + 10 * day)
+    launch_files.write(results, over(OF_GPU), sides=others, launches=6, noise=0.01, machine="gpu", start=START + 10 * day)
 
 
 if __name__ == "__main__":
