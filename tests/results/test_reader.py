@@ -97,6 +97,15 @@ def test_a_copy_of_a_launch_is_no_evidence(tmp_path, change):
     assert sum(len(history.launches) for history in loaded.histories) == 3 + 3
 
 
+def test_one_equal_time_is_no_copy(tmp_path):
+    """It may be equal by chance, and the differences between the sides are not."""
+    (path,) = launch_files.write(tmp_path, {CASE: {"2.14.1": 1.0, "2.15.0": 1.2}}, launches=1)
+    document = json.loads(path.read_bytes()) | {"id": "20270101T000000-00000000"}
+    document["suites"]["copies.BySize.time_copy"]["rows"]["0"]["effects"] = [-900, 900]
+    path.with_name(f"{document['id']}.json").write_text(json.dumps(document))
+    assert reader.load_results(tmp_path, shipped()).problems == ()
+
+
 @pytest.mark.parametrize(
     ("labelled", "wrong"),
     [

@@ -57,7 +57,9 @@ def test_what_each_launch_says():
     before, after = columns(TOGETHER)
     assert [(side, round(size, 6)) for _, side, size in points(before, after, case(CPU))] == [("", 0.1), ("", 0.12), ("", 0.11)]
     before, _, after = columns(BY_WAY)
-    assert [side for _, side, _ in points(before, after, case(CPU))] == ["A", "A", "B", "B", "B"]
+    told = points(before, after, case(CPU))
+    assert [side for _, side, _ in told] == ["A", "A", "B", "B", "B"]
+    assert sum(size for _, side, size in told if side == "A") == pytest.approx(0.0)
     assert points(*columns(APART), case(CPU)) == []
 
 
@@ -201,14 +203,13 @@ def test_a_launch_of_another_experiment_is_refused(tmp_path, changes):
     assert {timing.launches for result in loaded.results for timing in result.timings.values()} == {3}
 
 
-def test_a_side_of_a_package_built_from_files_has_the_cases_of_that_build(tmp_path):
+@pytest.mark.parametrize(("builds", "launches"), [("ab", 2), ("aa", 4)], ids=["another build", "the same"])
+def test_a_side_of_a_package_built_from_files_has_the_cases_of_that_build(tmp_path, builds, launches):
     """Launches with an earlier build do not count; a version from an index is what is installed, and may differ."""
-    for number, build in enumerate(("mine 1.0 aaaaaaaaaaaa", "mine 1.0 bbbbbbbbbbbb")):
-        packages = {"requires": {"mine": build.removeprefix("mine "), "einops": f"0.{number}"}}
-        launch_files.write(
-            tmp_path, {"mine.time_it": {A: 1.0, B: 1.2}}, launches=3 + number, start=START + timedelta(days=number), **packages
-        )
-    assert {timing.launches for result in launch_files.load(tmp_path) for timing in result.timings.values()} == {4}
+    for number, build in enumerate(builds):
+        requires, start = {"mine": f"1.0 {build * 12}", "einops": f"0.{number}"}, START + timedelta(days=number)
+        launch_files.write(tmp_path, {"mine.time_it": {A: 1.0, B: 1.2}}, launches=2, start=start, requires=requires)
+    assert {timing.launches for result in launch_files.load(tmp_path) for timing in result.timings.values()} == {launches}
 
 
 @pytest.mark.parametrize(
