@@ -134,10 +134,12 @@ def test_a_release_with_times_on_other_devices_alone_is_no_part_of_a_history(tmp
 
 
 def test_nothing_that_was_counted_has_no_history(tmp_path):
-    """As of memory that a method does not take; a tracked value may be zero."""
-    for release in RELEASES[-2:]:
-        launch_files.write_counts(tmp_path, release, {"memory.Host.track_peak tensor 16 cpu": 0, "theirs.track_loss": 0})
-    assert [case.name for case in case_history.over(launch_files.load(tmp_path))] == ["theirs.track_loss"]
+    """As of memory that a method does not take, with some release or with any; a tracked value may be zero."""
+    none, some = (f"memory.Host.track_peak {method} 16 cpu" for method in ("tensor", "clone_detach"))
+    for release, nbytes in zip(RELEASES[-2:], (0, 64)):
+        launch_files.write_counts(tmp_path, release, {none: 0, some: nbytes, "theirs.track_loss": 0})
+    by_case = case_history.over(launch_files.load(tmp_path))
+    assert {case.suite: history.values for case, history in by_case.items()} == {some.split()[0]: (None, 64), "theirs.track_loss": (0, 0)}
 
 
 def test_a_comparison_knows_what_is_back_only_of_neighbours(tmp_path):

@@ -33,8 +33,9 @@ def test_of_equal_methods_few_tables_call_one_slower_or_faster(monkeypatch, meth
 @pytest.mark.parametrize("number", [3, 12])
 def test_the_factor_that_would_be_seen_is_seen_nine_times_in_ten(number):
     """It is computed for a known spread, and planted in other tables."""
-    random, error = np.random.default_rng(number), 0.1 * math.sqrt(2 / number)
-    found = ratios({"m0": [1e-6] * number, "m1": list(1e-6 * np.exp(_with_error(error, number))), "m2": [1e-6] * number}, "m0")["m1"]
+    random, logs = np.random.default_rng(number), np.linspace(-1, 1, number)
+    logs *= 0.1 * math.sqrt(2) / logs.std(ddof=1)  # the spread of a difference of two of them
+    found = ratios({"m0": [1e-6] * number, "m1": list(1e-6 * np.exp(logs)), "m2": [1e-6] * number}, "m0")["m1"]
     tables = []
     for _ in range(1000):
         noise = 1e-6 * np.exp(random.normal(0, 0.1, (3, number)))
@@ -46,12 +47,6 @@ def test_no_factor_below_the_margin_is_promised_to_be_seen():
     """Of launches that agree to the digit, a difference is called one from the margin on."""
     exact = ratios({"m0": [1e-6] * 12, "m1": [1.5e-6] * 12}, "m0")["m1"]
     assert 1.03 <= exact.seen < 1.0301
-
-
-def _with_error(error, number):
-    """Return logs of mean 0 whose standard error is `error`."""
-    logs = np.linspace(-1, 1, number)
-    return logs / logs.std(ddof=1) * error * math.sqrt(number)
 
 
 @pytest.mark.parametrize(

@@ -111,11 +111,8 @@ def test_what_is_named_is_said_of_a_change_only():
     same = of(profile((COPY, 200, 1)), profile((MALLOC, 200.5, 1)))
     assert same.notes == []
     assert "no change of instructions" in same.heading
-    assert (
-        of(profile((COPY, 200, 1)), profile((COPY, 300, 1)))
-        .notes[0]
-        .startswith("Named: 1 function, 100 % of the change. Not named: 0, in ")
-    )
+    (note,) = of(profile((COPY, 200, 1)), profile((COPY, 300, 1))).notes
+    assert note.startswith("Named: 1 function, 100 % of the change. Not named: 0, in ")
 
 
 def test_a_time_that_changed_without_the_instructions_is_told():
@@ -137,7 +134,7 @@ def test_the_method_that_an_error_names_is_one_of_the_project():
 def test_a_method_alone_is_its_smallest_contiguous_tensor():
     """Without grad where there is one."""
     cases = ("m 16 float32 contiguous", "m 4 float32 contiguous", "m 1 float32 contiguous grad", "m 1 float32 strided")
-    assert causes.selected(dict.fromkeys(cases, []), "m") == "m 4 float32 contiguous"
+    assert causes.selected({case: [] for case in cases}, "m") == "m 4 float32 contiguous"
 
 
 def test_a_profile_without_instructions_is_compared():
