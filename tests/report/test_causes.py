@@ -115,6 +115,11 @@ def test_what_is_named_is_said_of_a_change_only():
     assert note.startswith("Named: 1 function, 100 % of the change. Not named: 0, in ")
 
 
+def test_a_function_that_is_in_two_libraries_has_its_own_beside_it():
+    report = of(profile((THERE, 10, 2), (HERE, 20, 4)), profile((THERE, 40, 8), (HERE, 50, 10)))
+    assert [row.name for row in report.rows if row.change] == [f"{name} ({library})" for library, name in (THERE, HERE)]
+
+
 def test_a_time_that_changed_without_the_instructions_is_told():
     """Memory, caches or the machine are then the reason, and not more code."""
     slower = Change(Verdict.SLOWER, Reason.CHANGED, ratio=1.1, interval=(1.05, 1.15), before=1e-6, after=1.1e-6)
@@ -189,4 +194,5 @@ def test_functions_are_counted_on_the_cpu_alone(monkeypatch, capsys):
     assert cli.main(["why", "detach", "2.14.1", "2.15.0", "--device", "cuda"]) == 2
     printed = capsys.readouterr().err
     assert "were not counted in h200-16core: got --device cuda; allowed: a release whose functions were counted, on the CPU" in printed
-    assert cli.main(shlex.split(printed.partition("next: tensorcopy ")[2])) == 0
+    (command,) = re.findall("; next: tensorcopy (why .*)", printed)
+    assert cli.main(shlex.split(command)) == 0
