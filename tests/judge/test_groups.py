@@ -8,7 +8,7 @@ import pytest
 from tensorcopy.campaign import VerdictRules
 from tensorcopy.judge import case_history, groups
 from tensorcopy.releases import release_table
-from tensorcopy.report.history import CHANGES
+from tensorcopy.report.history import CHANGES, group_name
 from tests import launch_files
 
 RELEASES = [release.version for release in release_table.load()][:12]
@@ -53,6 +53,14 @@ def test_a_change_names_the_release_that_it_is_from(tmp_path):
         ((whole,), ["1 of 2", "more", "+5.0 %"]),
         ((gap,), ["1 of 2", "more", "+6.0 %", f"from {RELEASES[1]}"]),
     ]
+
+
+@pytest.mark.parametrize(("unit", "name"), [("unit", "theirs"), ("GB/s", "theirs GB/s")], ids=["none", "declared"])
+def test_a_group_has_the_unit_that_its_suites_declare(tmp_path, unit, name):
+    for release, value in zip(RELEASES, (1.0, 2.0)):
+        launch_files.write_counts(tmp_path, release, {"theirs.track_it": [value] * 2}, units={"theirs.track_it": unit})
+    (change,) = groups.changes_by_release(case_history.over(launch_files.load(tmp_path)))
+    assert group_name(change) == name
 
 
 def test_suites_of_others_share_no_regression(tmp_path):
