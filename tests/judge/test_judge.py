@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from math import exp, inf, log, log1p
+from math import ceil, exp, inf, log, log1p
 
 import numpy as np
 import pytest
@@ -57,6 +57,12 @@ def test_more_launches_are_those_of_the_side_that_has_fewer():
     launches = (3, 3), (3, 12), (12, 3), (12, 12)
     first, *same, most = (judge({"a": Difference(0.02, 0.00027, 3, 4, each)})["a"].more_launches for each in launches)
     assert [*same, most] == [first, first, pytest.approx(4 * first, abs=4)]
+
+
+def test_more_launches_are_those_that_make_it_significant_among_all_cases():
+    changes = judge({name: Difference(size, 0.1**2, 6, 5, (6, 6)) for name, size in (("a", 0.1), ("b", 0.0))})
+    threshold = stats.t(5).ppf(1 - 0.05 / 2 / 2) * 0.1 / 6**0.5
+    assert changes["a"].more_launches == ceil(6 * ((threshold / 0.1) ** 2 - 1))
 
 
 def test_a_difference_by_way_of_others_has_at_least_one_degree_of_freedom():
