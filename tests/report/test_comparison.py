@@ -176,7 +176,8 @@ def test_what_is_shown_says_which_devices_have_other_cases(tmp_path):
 
 def test_cases_without_a_size_are_named_in_what_would_be_noticed(tmp_path):
     """After those with one; "elements" stands once."""
-    (note, *_) = reports.notes(compared(tmp_path, "copies.BySize.time_copy tensor 16", "theirs.time_it n=1"))
+    sized = (f"copies.BySize.time_copy tensor {numel}" for numel in (16, 2**20))
+    (note, *_) = reports.notes(compared(tmp_path, *sized, "theirs.time_it n=1"))
     assert note.startswith("9 times in 10, we would notice a slowdown of 3.")
     assert note.endswith(" % (without a size); a smaller one may be missed.")
     assert note.count("elements") == 1
