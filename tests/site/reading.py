@@ -1,4 +1,4 @@
-"""Read pages as a reader does: elements with their text, numbers with half of their last digit, links and where they lead."""
+"""Read pages as a reader does: elements with their text, links and where they lead."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from urllib.parse import unquote
 
 VOID = ("meta", "link", "br", "img", "wbr", "hr", "input")
 SPACES = re.compile(r"[\s\u202f\u2009\xa0]+")
-NUMBER = re.compile(r"[+−-]?\d[\d\u2009\u202f]*(?:\.\d+)?")
-SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 
 
 @dataclass
@@ -116,35 +114,6 @@ def table(element: Element) -> list[dict[str, Element]]:
     rows = [[cell for cell in row for _ in range(int(cell.attributes.get("colspan") or 1))] for row in cells]
     assert all(len(row) == len(heads) for row in rows)
     return [dict(zip(heads, row)) for row in rows]
-
-
-def numbers(text: str) -> list[tuple[float, float]]:
-    """Return the numbers of a text, each with half of its last digit."""
-    found = []
-    for match in NUMBER.findall(text):
-        plain = re.sub(r"[\u2009\u202f]", "", match).replace("−", "-")
-        found.append((float(plain), 0.5 * 10.0 ** -len(plain.partition(".")[2])))
-    return found
-
-
-def says(text: str, values: Sequence[float], scale: float = 1.0) -> bool:
-    """Return whether the numbers of a text are some values, each within half of its last digit.
-
-    scale : of a unit of the text, 0.01 for a percentage
-    """
-    printed = numbers(text)
-    return len(printed) == len(values) and all(abs(n * scale - value) <= half * scale * 1.001 for (n, half), value in zip(printed, values))
-
-
-def is_time(text: str, seconds: float) -> bool:
-    """Return whether a text is a duration, within half of its last digit."""
-    unit = text.split()[-1] if text else ""
-    return unit in SECONDS and says(text, [seconds], SECONDS[unit])
-
-
-def is_change(text: str, ratios: Sequence[float]) -> bool:
-    """Return whether a text has percentages of ratios: "+15.9 to +20.8 %"."""
-    return text.endswith("%") and says(text, [ratio - 1 for ratio in ratios], 0.01)
 
 
 def target(address: str, link: str) -> tuple[str, str]:

@@ -16,12 +16,37 @@ from tensorcopy.judge import case_history, comparisons
 from tensorcopy.judge.case_history import OpenSince
 from tensorcopy.judge.comparisons import Question
 from tensorcopy.judge.paired import Verdict
-from tensorcopy.numbers import count, quantity
+from tensorcopy.numbers import (
+    count,
+    counted,
+    duration,
+    duration_range,
+    quantity,
+    signed_interval,
+    signed_percent,
+    size_range,
+    slowdown,
+    tracked_difference,
+)
 from tensorcopy.results.cases import counted_case
 from tensorcopy.site import facts
-from tests.site.reading import SECONDS, Element, files_in, is_change, is_time, numbers, read, says, table, target
+from tests.site.reading import Element, files_in, read, table, target
 
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
+SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+
+
+def unlike(place: str, shown: Mapping[Any, Any], expected: Mapping[Any, Any]) -> Iterator[str]:
+    """Yield what a place shows otherwise than expected: its parts with their order, and the value of each."""
+    if [*shown] != [*expected]:
+        yield f"{place}: {[*shown]}, not {[*expected]}"
+    for name in shown.keys() & expected.keys():
+        if shown[name] != expected[name]:
+            yield f"{place}, {name}: {shown[name]}, not {expected[name]}"
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
 
 
 class Judge:
@@ -45,19 +70,30 @@ class Judge:
         return self.standing.step
 
     @property
-    def mark(self) -> tuple[str, float | None]:
+    def mark(self) -> str:
         """What stands below its newest time: the cost of an open case, or else the change from the first release, "=" or "?"."""
-        if self.standing and self.standing.since not in (None, OpenSince.BACK):
-            return "", self.standing.ratio
-        places = self.of_case.places
-        change = self.change(places[0], places[-1]) if len(places) > 1 else None
-        if change and change.verdict.value in ("slower", "faster", "higher", "lower"):
-            ratio = None if self.case.spec.metric == "tracked" else change.ratio
-            return "▲" if change.verdict.value in ("slower", "higher") else "▼", ratio
-        return ("?" if change.verdict is Verdict.UNKNOWN else "=") if change else "", None
+        if self.is_slower:
+            return signed_percent(self.standing.ratio)
+        values, places = self.of_case.values, self.of_case.places
+        if not (change := self.change(places[0], places[-1]) if len(places) > 1 else None):
+            return ""
+        if change.verdict.value not in ("slower", "faster", "higher", "lower"):
+            return "?" if change.verdict is Verdict.UNKNOWN else "="
+        is_tracked, unit = self.case.spec.metric == "tracked", self.case.spec.unit
+        size = tracked_difference(values[places[-1]] - values[places[0]], unit) if is_tracked else signed_percent(change.ratio)
+        return plain(f"{'▲' if change.verdict.value in ('slower', 'higher') else '▼'} {size}")
+
+    @property
+    def is_slower(self) -> bool:
+        """Whether it is slower than with its fastest release, in any history, and not back to an earlier level."""
+        return self.standing is not None and self.standing.since not in (None, OpenSince.BACK)
 
     def sign(self, step: case_history.Step) -> str:
         return "▴" if self.of_case.is_back(step.index) else "▲" if step.rises else "▾" if self.undone(step) else "▼"
+
+    def sides(self, step: case_history.Step) -> tuple[facts.Result, facts.Result]:
+        """Return the results between which it changed."""
+        return self.of_case.results[self.of_case.before(step.index)], self.of_case.results[step.index]
 
     def undone(self, step: case_history.Step) -> str:
         """Return the release with the slowdown before a gain that this takes back to within 3 %, and not as much again; "" elsewhere."""
@@ -74,7 +110,7 @@ class Judge:
         """Return what is to be said of the case with a release; None or "" where there is nothing to say."""
         index, timed = self.of_case.releases.index(release), self.case.spec.timed
         result, step = self.of_case.results[index], self.steps.get(release)
-        value, counted = result.value_of(self.case), result.count_of(self.case) if timed else None
+        value, instructions = result.value_of(self.case), result.count_of(self.case) if timed else None
         before = self.of_case.before(index) if index in self.of_case.places[1:] else None
         change = self.change(before, index) if before is not None else None
         low, high = change.interval if change and change.interval else (None, None)
@@ -91,7 +127,7 @@ class Judge:
             "against": self.of_case.releases[before] if step and before < index - 1 else "",
             "meaning": self.meaning(step) if step and timed else "",
             "detectable": change.detectable if change else None,
-            "instructions": None if counted is None else round(counted),
+            "instructions": None if instructions is None else round(instructions),
             "instructions_ratio": of_count.ratio if of_count else None,
             "launches": [*times],
             "failure": " ".join(result.failures.get(self.case, "").split()),
@@ -112,45 +148,38 @@ class Judge:
         return "" if later is None else f"{'gone' if step.rises else 'lost'} again by {self.of_case.releases[later]}"
 
 
-def of_shown_row(cells: dict[str, Element], row: dict[str, Any]) -> Iterator[str]:
-    """Yield what is wrong in a row of a method's page."""
-    texts = {name: cell.text for name, cell in cells.items()}
+def cells_of(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts of a row of a method's page by the titles of their columns, and the class of its change."""
     if row["failure"]:
-        if (texts["value"], texts["launches"]) != ("fails", row["failure"]):
-            yield "failure"
-        return
-    timed, small = row["unit"] == "seconds", " ".join(each.text for each in cells["change"].all("small"))
-    size, _, against = texts["change"].removesuffix(small).strip().partition(" against ")
-    is_changed = row["verdict"] in ("slower", "faster")
-    if (cells["change"].attributes.get("class") or "") != (
-        "back" if row["meaning"].startswith("back") else row["verdict"] if is_changed else ""
-    ):
-        yield "verdict"
-    if small != row["meaning"] or against != row["against"]:
-        yield "meaning"
-    if not is_time(texts["value"], row["value"]) if timed else texts["value"] != plain(quantity(row["value"], row["unit"])):
-        yield "value"
-    tracked = f"{row['verdict']}, {plain(quantity(row['difference'], row['unit']))}" if row["difference"] is not None else ""
-    if not is_change(size, [row["ratio"]]) if row["ratio"] else size != tracked:
-        yield "change"
-    if not is_change(texts["interval"], [row["low"], row["high"]]) if row["low"] else texts["interval"]:
-        yield "interval"
-    if not says(texts["detectable"], [row["detectable"]], 0.01) if row["detectable"] else texts["detectable"]:
-        yield "detectable"
-    if not says(texts["instructions"].replace(" ", ""), [row["instructions"]]) if row["instructions"] else texts["instructions"]:
-        yield "instructions"
-    work = texts["their change"].partition(" against ")[0]
-    if not is_change(work, [row["instructions_ratio"]]) if row["instructions_ratio"] else work:
-        yield "change of the instructions"
-    amount, _, ends = texts["launches"].partition(": ")
-    shown = [text if text[-1] == "s" else f"{text} {ends.split()[-1]}" for text in ends.split(" to ") if text]
-    is_right = is_time(shown[0], min(row["launches"])) and is_time(shown[-1], max(row["launches"])) if timed else not shown
-    if int(amount) != len(row["launches"]) or not is_right:
-        yield "launches"
+        titles = ("change", "interval", "detectable", "instructions", "their change", "launches")
+        return {"value": "fails", **dict.fromkeys(titles, row["failure"]), "class": "w"}
+    unit, launches = row["unit"], row["launches"]
+    is_changed, is_back = row["verdict"] in ("slower", "faster"), row["meaning"].startswith("back")
+    size = signed_percent(row["ratio"]) if row["ratio"] else ""
+    tracked = f"{row['verdict']}, {quantity(row['difference'], unit)}" if row["difference"] is not None else ""
+    against = f"against {row['against']}" if row["against"] else ""
+    texts = {
+        "value": quantity(row["value"], unit),
+        "change": f"{tracked or size} {against} {row['meaning']}",
+        "interval": signed_interval((row["low"], row["high"])) if row["low"] else "",
+        "detectable": slowdown(row["detectable"]) if row["detectable"] else "",
+        "instructions": quantity(row["instructions"], "instructions"),
+        "their change": signed_percent(row["instructions_ratio"]) if row["instructions_ratio"] else "",
+        "launches": f"{len(launches)}: {duration_range(launches)}" if unit == "seconds" else str(len(launches)),
+        "class": "back" if is_back else row["verdict"] if is_changed else "",
+    }
+    return {title: plain(text) for title, text in texts.items()}
 
 
-def plain(text: str) -> str:
-    return " ".join(text.split())
+def shown_cells(cells: Mapping[str, Element]) -> dict[str, str]:
+    """Return the same of a row that is shown."""
+    texts = {title: cell.text for title, cell in cells.items() if title != "torch"}
+    work = texts["their change"]
+    return {
+        **texts,
+        "their change": work if texts["value"] == "fails" else work.partition(" against ")[0],
+        "class": cells["change"].attributes.get("class") or "",
+    }
 
 
 def rows_of(of_case: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -198,12 +227,9 @@ def of_cases(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
         for case in [each for each in history.shown if facts.subject(each) == subject and each.device == device]:
             judge, fold, place = Judge(history, case), folds[history.anchor(case)], f"{history.name} {case.name}"
             rows = {release: judge.row(release) for release in judge.measured}
-            shown = table(fold.first("table"))
+            shown = {cells["torch"].text: shown_cells(cells) for cells in table(fold.first("table"))}
             stored = {"csv": (in_csv[place], IN_CSV), "json": (document[case.name], IN_JSON)}
-            if [cells["torch"].text for cells in shown] != [*rows][::-1]:
-                yield f"{place}, page: {[cells['torch'].text for cells in shown]}, not {[*rows]}"
-            for cells in shown:
-                yield from (f"{place}, {cells['torch'].text}: {fault}" for fault in of_shown_row(cells, rows[cells["torch"].text]))
+            yield from unlike(f"{place}, page", shown, {release: cells_of(rows[release]) for release in [*rows][::-1]})
             for name, (of_file, names) in stored.items():
                 if [each["torch"] for each in of_file] != [*rows]:
                     yield f"{place}, {name}: {[each['torch'] for each in of_file]}, not {[*rows]}"
@@ -220,12 +246,10 @@ def of_summary(judge: Judge, fold: Element) -> Iterator[str]:
     overall = judge.change(measured[0], measured[-1]) if len(measured) > 1 else None
     text = fold.first("figcaption").text if overall else ""
     words = {Verdict.UNCHANGED: "takes as long with", Verdict.UNKNOWN: "no difference between"}
-    if overall and words.get(overall.verdict, overall.verdict.value) not in text:
-        yield f"overall {text}"
-    if overall and not all(judge.of_case.releases[measured[place]] in text for place in (0, -1)):
-        yield f"overall {text}"
-    if overall and overall.verdict in CHANGED and not says(re.search(r"is (\S+ %)", text)[1], [abs(overall.ratio - 1)], 0.01):
-        yield f"overall {text}"
+    told = [words.get(overall.verdict, overall.verdict.value)] if overall else []
+    told += [judge.of_case.releases[measured[place]] for place in (0, -1) if overall]
+    told += [f" is {size_range([overall.ratio])} " for _ in told[:1] if overall.verdict in CHANGED]
+    yield from (f"overall {text} without {each}" for each in told if each not in text)
     steps = sorted(judge.of_case.steps, key=lambda step: -step.size)[:3]
     since = judge.slowdown if judge.since not in (None, OpenSince.BACK) else None
     largest = {judge.of_case.releases[step.index]: step for step in (*steps, *([since] if since else []))}
@@ -237,9 +261,8 @@ def of_summary(judge: Judge, fold: Element) -> Iterator[str]:
         shown[re.search(r"with ([\d.]+?)[,;]", item.text)[1]] = item.first("b").text
         if ("the last slowdown that remains" in item.text) != (largest.get([*shown][-1]) is since is not None):
             yield f"since {item.text}"
-    if [*largest] and sorted(largest) != sorted(shown):
-        yield f"largest {shown}"
-    yield from (f"largest {step}" for release, step in largest.items() if not is_change(shown[release], [step.ratio]))
+    sizes = {release: signed_percent(step.ratio) for release, step in largest.items()}
+    yield from unlike("largest", shown, dict(sorted(sizes.items(), key=lambda of: -largest[of[0]].index)))
 
 
 def of_grids(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
@@ -250,25 +273,16 @@ def of_grids(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
         for cell in read(files[address]).all("table.grid tbody td"):
             if not cell.all("a"):
                 continue
-            judge, below = by_address["#".join(target(address, cell.href))], cell.all("small")[-1].text
+            judge, below = by_address["#".join(target(address, cell.href))], cell.all("small")[-1]
             seen.add((address, judge.case))
-            value, (mark, ratio) = cell.first("a").text, judge.mark
             measured = judge.of_case.values[judge.of_case.places[-1]] if judge.of_case.places else None
-            fails = judge.case in judge.history.results[-1].failures
-            if value not in ("fails", "失敗") if fails else not (is_time(value, measured) or not judge.case.spec.timed):
-                yield f"{address}: {judge.case.name} is {value}"
-            if not is_mark(below, mark, ratio):
-                yield f"{address}: {judge.case.name} has {below}"
-            if ("slower" in str(cell.all("small")[-1].attributes.get("class"))) != (ratio is not None and mark == ""):
-                yield f"{address}: {judge.case.name} is open or not"
+            fails = "失敗" if address.startswith("ja/") else "fails"
+            value = fails if judge.case in judge.history.results[-1].failures else plain(quantity(measured, judge.of_case.unit))
+            shown = {"value": cell.first("a").text, "mark": below.text, "open": below.attributes.get("class") == "slower"}
+            expected = {"value": value, "mark": judge.mark, "open": judge.is_slower}
+            yield from unlike(f"{address}, {judge.case.name}", shown, expected)
     lost = {judge.case for judge in by_address.values()} - {case for address, case in seen if address == "history.html"}
     yield from (f"history.html: no {case.name}" for case in lost)
-
-
-def is_mark(text: str, mark: str, ratio: float | None) -> bool:
-    """Return whether a text is a mark, and behind it a percentage of a ratio, or what a tracked value changed by."""
-    size = text.removeprefix(mark).strip()
-    return text.startswith(mark) and (is_change(size, [ratio]) if ratio else bool(size) == (mark in ("▲", "▼")))
 
 
 def of_charts(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
@@ -284,7 +298,7 @@ def of_charts(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
             for name, line in lines:
                 head = f"{name}: " if len(lines) > 1 else ""
                 values = {column[0]: text.removeprefix(head) for column in columns for text in column[1:] if text.startswith(head)}
-                alike = [each for each in judges if history.code(each.case) == name and is_drawn(each, values, figure)]
+                alike = [each for each in judges if history.code(each.case) == name and is_drawn(each, values)]
                 marks = [sum(each.text == mark for each in line.all("text")) for mark in "▲▼▴▾"]
                 if not any(marks == [[*map(each.sign, each.of_case.steps)].count(mark) for mark in "▲▼▴▾"] for each in alike):
                     yield f"{figure.first('figcaption').text}: {name}, {values}, {marks}"
@@ -308,19 +322,13 @@ def of_charts(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
             title, places = figure.first("figcaption").text, [0, len(columns) - 1]
             places = found[0].of_case.places if len(found) == 1 else places
             changes = [each.change(places[0], places[-1]) for each in found] if len(places) > 1 else []
-            expected = []
             for word in CHANGED:
-                changed = [(each, change) for each, change in zip(found, changes) if change and change.verdict is word]
-                sizes = sorted(abs(change.ratio - 1) for _, change in changed)
-                if len(sizes) == 1 < len(found) and f", {history.code(changed[0][0].case)}, is " not in title:
-                    yield f"{title}: does not name the one case"
-                if sizes:
-                    expected += [len(sizes), *dict.fromkeys((sizes[0], sizes[-1]))]
-                if sizes and len(found) > 1 and not re.search(rf"\b{len(sizes)} (of {len(found)} )?.*{word.value}", title):
-                    yield f"{title}: {sizes} {word.value}"
-                sentence = re.search(rf"([\d.]+(?: to [\d.]+)?) % {word.value}", title)
-                if bool(sizes) != bool(sentence) or (sizes and not says(sentence[1], [*dict.fromkeys((sizes[0], sizes[-1]))], 0.01)):
-                    yield f"{title}: {sizes} {word.value}"
+                changed = {each: change.ratio for each, change in zip(found, changes) if change and change.verdict is word}
+                number = "" if len(found) == 1 else f"All {len(found)} " if len(changed) == len(found) else f"{len(changed)} .*"
+                named = f", {history.code(next(iter(changed)).case)}, is " if len(changed) == 1 < len(found) else ""
+                sentence = rf"{number}.*{re.escape(named)}.*\b{size_range([*changed.values()])} {word.value}" if changed else ""
+                if bool(changed) != (f" % {word.value}" in title) or not re.search(sentence, title):
+                    yield f"{title}: {changed.values()} {word.value}"
             verdicts = {change.verdict if change else Verdict.UNKNOWN for change in changes}
             same, unknown = "as long with" in title, "no difference between" in title
             if (same, unknown) != (verdicts == {Verdict.UNCHANGED}, Verdict.UNKNOWN in verdicts and not verdicts & {*CHANGED}):
@@ -329,10 +337,10 @@ def of_charts(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
                 yield f"{title}: not {columns[0][0]} and {columns[-1][0]}"
 
 
-def is_drawn(judge: Judge, values: dict[str, str], figure: Element) -> bool:
+def is_drawn(judge: Judge, values: dict[str, str]) -> bool:
     """Return whether the values of a line are those of a case."""
-    measured = {release: value for release, value in zip(judge.of_case.releases, judge.of_case.values) if value is not None}
-    return measured.keys() == values.keys() and all(is_time(values[release], value) for release, value in measured.items())
+    pairs = zip(judge.of_case.releases, judge.of_case.values)
+    return values == {release: plain(quantity(value, judge.of_case.unit)) for release, value in pairs if value is not None}
 
 
 def of_comparisons(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
@@ -358,46 +366,27 @@ def of_comparison(history, comparison, section, in_index, address) -> Iterator[s
     """Yield what is wrong in the section of a comparison on one device."""
     timed = {case: change for case, change in comparison.changes.items() if change.timed}
     of = {word: [case for case, change in timed.items() if change.verdict is word] for word in Verdict}
-    judges = {case: Judge(history, case) for case in of[Verdict.SLOWER]}
-    places = {case: judge.of_case.results.index(comparison.after) for case, judge in judges.items()}
-    back = [
-        case
-        for case, judge in judges.items()
-        if judge.of_case.results[judge.of_case.before(places[case])] is comparison.before and judge.of_case.is_back(places[case])
-    ]
+    judges = [Judge(history, case) for word in CHANGED for case in of[word]]
+    steps = [(judge, step) for judge in judges for step in judge.of_case.steps if judge.sides(step) == comparison.sides]
+    back = [judge.case for judge, step in steps if timed[judge.case].verdict is Verdict.SLOWER and judge.of_case.is_back(step.index)]
+    undone = [judge.case for judge, step in steps if timed[judge.case].verdict is Verdict.FASTER and judge.undone(step)]
     slower = [case for case in of[Verdict.SLOWER] if case not in back]
-    text = section.first("p.tally").text
-    told = {word: int(number) for number, word in re.findall(r"(\d+) (slower|back|faster|unchanged|not decided|fail)", text)}
     expected = {"slower": len(slower), "back": len(back), "faster": len(of[Verdict.FASTER])}
-    expected |= {"unchanged": len(of[Verdict.UNCHANGED]), "not decided": len(of[Verdict.UNKNOWN])}
+    expected |= {"unchanged": len(of[Verdict.UNCHANGED]), "not decided": len(of[Verdict.UNKNOWN]), "(of": len(timed)}
     expected["fail"] = sum(change.reason.value == "failed_after" for change in timed.values())
-    if {name: told.get(name, 0) for name in expected} != expected or f"(of {len(timed)})" not in text:
-        yield text
+    text = section.first("p.tally").text.replace(f"(of {len(timed)})", f"{len(timed)} (of")
+    told = {word: int(number) for number, word in re.findall(rf"(\d+) ({'|'.join(map(re.escape, expected))})", text)}
+    yield from unlike(text, {name: told.get(name, 0) for name in expected}, expected)
     numbers_of = (len(slower), len(back), len(of[Verdict.FASTER]), len(of[Verdict.UNKNOWN]))
     marks = [f"{mark} {number}" for mark, number in zip("▲▴▼?", numbers_of) if number]
     if not all(all(mark in cell for mark in marks) and cell.endswith(f"of {len(timed)}") for cell in in_index):
         yield f"{in_index} in the index, not {marks}"
     by_address = {history.address(case): case for case in timed}
     rows = {by_address["#".join(target(address, row["case"].href))]: row for each in section.all("table.changes") for row in table(each)}
-    wanted = {case for case, change in timed.items() if change.verdict in CHANGED or change.likely}
-    if set(rows) != wanted:
-        yield f"changed cases {[case.name for case in wanted ^ set(rows)]}"
-    order = [(timed[case].verdict is Verdict.FASTER, timed[case].verdict is not Verdict.SLOWER, -timed[case].factor) for case in rows]
-    if order != sorted(order):
-        yield f"order of {[case.name for case in rows]}"
-    for case, row in rows.items():
-        change, word = timed[case], row["time"].text
-        if not word.startswith("back to an earlier level" if case in back else comparisons.word(change)) or change.accepted not in word:
-            yield f"{case.name} is {word}"
-        if not is_change(row["change"].text, [change.ratio]) or not is_change(row["interval"].text, change.interval):
-            yield f"{case.name}: {row['change'].text}, {row['interval'].text}"
-        if not is_time(row["before"].text, change.before) or not is_time(row["after"].text, change.after):
-            yield f"{case.name}: {row['before'].text}, {row['after'].text}"
-        work = row["instructions"].text
-        ratio = change.count.ratio if change.count else None
-        is_right = work == "not counted" if ratio is None else work == "same" if 1 / 1.01 < ratio < 1.01 else is_change(work, [ratio])
-        if not is_right:
-            yield f"{case.name}: {work} instructions"
+    wanted = [case for case, change in timed.items() if change.verdict in CHANGED or change.likely]
+    wanted.sort(key=lambda case: (timed[case].verdict is Verdict.FASTER, timed[case].verdict is not Verdict.SLOWER, -timed[case].factor))
+    texts = {case: {title: cell.text for title, cell in row.items() if title != "case"} for case, row in rows.items()}
+    yield from unlike("changed", texts, {case: of_change(timed[case], case in back, case in undone) for case in wanted})
     layout = facts.grids({case: case for case in timed})  # as a cell has a link only where its case changed
     placed = {}
     for grid in section.all("table.grid"):
@@ -413,29 +402,41 @@ def of_comparison(history, comparison, section, in_index, address) -> Iterator[s
         yield from of_cell(wanted[place], timed.get(wanted[place]), placed[place], place[-1], address, by_address, wanted[place] in back)
 
 
+def of_change(change, is_back, is_undone) -> dict[str, str]:
+    """Return the texts of a slower, faster or likely changed case by the titles of their columns."""
+    word = "back to an earlier level" if is_back else f"{comparisons.word(change)}{', back to an earlier level' if is_undone else ''}"
+    ratio = change.count.ratio if change.count else None
+    work = "not counted" if ratio is None else "same" if 1 / 1.01 < ratio < 1.01 else signed_percent(ratio)
+    return {
+        "time": f"{word} {change.accepted}".strip(),
+        "change": signed_percent(change.ratio),
+        "interval": signed_interval(change.interval),
+        "before": duration(change.before),
+        "after": duration(change.after),
+        "instructions": work,
+    }
+
+
 def of_cell(case, change, cell, head, address, by_address, is_back) -> Iterator[str]:
     """Yield what is wrong in a cell of a table of changes."""
     if case is None:
-        if cell.text != "–":
-            yield f"{head}: {cell.text}"
-    else:
-        values = [count(int(value)) if value.isdecimal() else value for _, value in case.parameters]
-        if head != "value" and not {*head.split(", ")} <= {*values, *facts.told(case).split(", ")}:
-            yield f"{case.name} is in the column {head}"
-        if cell.all("a") and by_address["#".join(target(address, cell.href))] is not case:
-            yield f"{case.name} leads to {cell.href}"
-        if bool(cell.all("a")) != bool(change.verdict in CHANGED or change.likely):
-            yield f"{case.name} has a link or none"
-        work = cell.all("small")[0].text if cell.all("small") else ""
-        text = cell.text.removesuffix(work).strip()
-        if change.interval and (text[0] == "▴", text[0] == "?") != (is_back, change.verdict is Verdict.UNKNOWN):
-            yield f"{case.name} {cell.text}"
-        if change.interval and not says(text, [change.ratio - 1, (change.interval[1] - change.interval[0]) / 2], 0.01):
-            yield f"{case.name} {cell.text}"
-        if not is_change(work, [change.count.ratio]) if change.count and change.count.changed else work:
-            yield f"{case.name}: {work} instructions"
-        if cell.attributes["class"] != ("back" if is_back else "likely" if change.likely else change.verdict.value):
-            yield f"{case.name} {cell.attributes}"
+        yield from unlike(head, {"text": cell.text}, {"text": "–"})
+        return
+    values = [count(int(value)) if value.isdecimal() else value for _, value in case.parameters]
+    if head != "value" and not {*head.split(", ")} <= {*values, *facts.told(case).split(", ")}:
+        yield f"{case.name} is in the column {head}"
+    css = "back" if is_back else "likely" if change.likely else change.verdict.value
+    expected = {"class": css, "links": [case] if change.verdict in CHANGED or change.likely else []}
+    shown = {
+        "class": cell.attributes["class"],
+        "links": [by_address["#".join(target(address, link.attributes["href"]))] for link in cell.all("a")],
+    }
+    if change.interval:
+        sign = "▴ " if is_back else "? " if change.verdict is Verdict.UNKNOWN else ""
+        size = f"{signed_percent(change.ratio).removesuffix(' %')} ± {50 * (change.interval[1] - change.interval[0]):.1f}"
+        work = f" {signed_percent(change.count.ratio)}" if change.count and change.count.changed else ""
+        shown["text"], expected["text"] = cell.text, f"{sign}{size}{work}"
+    yield from unlike(case.name, shown, expected)
 
 
 def of_open_cases(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
@@ -445,7 +446,7 @@ def of_open_cases(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
     for device, history in site.answering.items():
         section = page.by_id(device)
         judges = {history.address(case): Judge(history, case) for case in history.shown if case.spec.timed and case.device == device}
-        expected = {address: judge for address, judge in judges.items() if judge.since}
+        open_cases = {address: judge for address, judge in judges.items() if judge.since}
         shown = {}
         for since in OpenSince:
             heading = [each for each in section if each.attributes.get("id") == f"{device}-{since.name.lower()}"]
@@ -456,30 +457,29 @@ def of_open_cases(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
                 shown["#".join(target("regressions.html", row["case"].href))] = since, row
             for row in [row for each in following[:until] if each.matches("table", "stack") for row in table(each)]:
                 yield from (
-                    f"{device}, {row['method'].text}: {fault}" for fault in of_open_method(history, device, since, expected.values(), row)
+                    f"{device}, {row['method'].text}: {fault}" for fault in of_open_method(history, device, since, open_cases.values(), row)
                 )
-        if {address: since for address, (since, _) in shown.items()} != {address: judge.since for address, judge in expected.items()}:
+        if {address: since for address, (since, _) in shown.items()} != {address: judge.since for address, judge in open_cases.items()}:
             yield f"{device}: open cases"
         for address, (_, row) in shown.items():
-            standing, cost = judges[address].standing, row["compared with its fastest"].text
-            if not says(cost, [standing.ratio - 1, *(each - 1 for each in standing.cost.interval)], 0.01):
-                yield f"{address} costs {cost}"
-            if row["release"].text != standing.best_release or not is_time(row["time then"].text, standing.times[0]):
-                yield f"{address} was {row['time then'].text}"
-            step = judges[address].slowdown
-            since = standing.history.releases[step.index] if step else "no single slowdown"
-            if not is_time(row["time now"].text, standing.times[1]) or row["last slowdown"].text != since:
-                yield f"{address} is {row['time now'].text} since {row['last slowdown'].text}"
-        by_since = {since: {facts.subject(judge.case) for judge in expected.values() if judge.since is since} for since in OpenSince}
-        news = {facts.subject(judge.case) for judge in expected.values() if not judge.standing.accepted}
-        counted = set().union(*(by_since[since] & news for since in OpenSince if since is not OpenSince.BACK))
+            standing, step = judges[address].standing, judges[address].slowdown
+            expected = {
+                "compared with its fastest": f"{signed_percent(standing.ratio)} ({signed_interval(standing.cost.interval)})",
+                "release": standing.best_release,
+                "time then": duration(standing.times[0]),
+                "time now": duration(standing.times[1]),
+                "last slowdown": standing.history.releases[step.index] if step else "no single slowdown",
+            }
+            yield from unlike(address, {title: cell.text for title, cell in row.items() if title != "case"}, expected)
+        unaccepted = [judge for judge in open_cases.values() if judge.since is not OpenSince.BACK and not judge.standing.accepted]
+        news = {facts.subject(judge.case) for judge in unaccepted}
         newest = history.newest(device).version
-        message = f"{len(counted)} method{'s' * (len(counted) != 1)} on torch {newest} ({device})"
+        message = f"{counted(len(news), 'method')} on torch {newest} ({device})"
         if files["regressions.svg"].count(message) != 2:  # its label, and what is seen
             yield f"{device}: badge"
-        new = by_since[OpenSince.NEW]
-        title = next((title for title in entries if title.startswith(f"torch {newest} on {device}: {len(new)} ")), None)
-        if bool(new) != bool(title) or (title and len(numbers(entries[title].partition("; ")[2])) < len(new)):
+        new = {facts.subject(judge.case) for judge in open_cases.values() if judge.since is OpenSince.NEW}
+        title = f"torch {newest} on {device}: {counted(len(new), 'method')} slower"
+        if [entries.get(title, "").count("up to +")] != [len(new)] or (not new and f" on {device}: " in "".join(entries)):
             yield f"{device}: feed"
 
 
@@ -489,17 +489,16 @@ def of_open_method(history, device, since, judges, row) -> Iterator[str]:
     worst = max(own, key=lambda judge: judge.standing.ratio)
     if row["method"].all("small")[0].text != facts.told(worst.case) or int(row["cases"].text) != len(own):
         yield f"{row['method'].text}, {row['cases'].text} cases"
-    cost, times = row["compared with its fastest"], [worst.standing.ratio, *worst.standing.cost.interval]
-    if not says(cost.text.rpartition(",")[0], [each - 1 for each in times], 0.01) or worst.standing.best_release not in cost.text:
-        yield cost.text
+    standing, cost = worst.standing, row["compared with its fastest"].text
+    if not cost.startswith(f"{signed_percent(standing.ratio)} {signed_interval(standing.cost.interval)}, {standing.best_release}"):
+        yield cost
     later = [step for step in worst.of_case.steps if step.index > worst.standing.best and step.rises and not worst.meaning(step)]
-    expected = {worst.of_case.releases[step.index]: step for step in later or filter(None, [worst.slowdown])}
+    lasting = [*reversed(later)] or [*filter(None, [worst.slowdown])]
+    expected = {worst.of_case.releases[step.index]: signed_percent(step.ratio) for step in lasting}
     text = row["slowdowns that no release took back"].text
-    shown = dict(re.findall(r"(\+[\d.]+ %) with ([\d.]+);", text))
-    crept = f"no single one since {worst.standing.best_release} remains:" in text
-    if sorted(shown.values()) != sorted(expected) or crept != (not expected):
+    yield from unlike(text, {release: size for size, release in re.findall(r"(\+[\d.]+ %) with ([\d.]+);", text)}, expected)
+    if (f"no single one since {standing.best_release} remains:" in text) != (not expected):
         yield text
-    yield from (text for size, release in shown.items() if not is_change(size, [expected[release].ratio]))
 
 
 VIEWS = {  # by what reads files back, the starts of their addresses
