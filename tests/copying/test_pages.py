@@ -19,6 +19,7 @@ from tests.launch_files import observed
 from tests.site import world
 from tests.site.reading import Element, files_in, links, read
 from tests.site.reading import table as rows_of
+from tests.site.test_one_answer import unlike
 
 CUDA = {"detach_clone": 1.0, "clone_detach": 1.1, "tensor": 1.3, "clone": 1.05}
 CHANGED = (Word.SLOWER, Word.FASTER)
@@ -46,34 +47,36 @@ def of_choices(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
         yield "requests"
     for request, of in expected.items():
         section = sections[request]
-        if of.code != (section.all("p.lead")[0].all("code")[0].text if of.code else ""):
-            yield f"{request}: not {of.code}"
-        if of.rows:
-            yield from (f"{request}: {fault}" for fault in of_table(of, section.first("table")))
-        folded = recommend.others(of)
-        shown = {heading.text: element for fold in section.all("details") for heading, element in zip(fold.all("h3"), fold.all("table"))}
-        if shown.keys() != folded.keys():
-            yield f"{request}: {[*shown]}, not {[*folded]}"
-        yield from (f"{request}, {tensor}: {fault}" for tensor, each in folded.items() for fault in of_table(each, shown[tensor]))
+        codes = [code.text for lead in section.all("p.lead") for code in lead.all("code")]
+        titles = ["", *(heading.text for fold in section.all("details") for heading in fold.all("h3"))]
+        yield from unlike(
+            str(request), {"code": "".join(codes), "others": titles[1:]}, {"code": of.code, "others": [*recommend.others(of)]}
+        )
+        shown = dict(zip(titles if of.rows else titles[1:], section.all("table")))
+        for tensor, each in {"": of, **recommend.others(of)}.items():
+            if each.rows:
+                yield from unlike(f"{request}, {tensor}", shown_cells(shown[tensor]), cells_of(each))
 
 
-def of_table(of: Table, element: Element) -> Iterator[str]:
-    """Yield what is wrong in a table of methods by sizes."""
-    if [head.text for head in element.all("thead th")][1:] != ([count(column.numel) for column in of.columns] or ["time"]):
-        yield "sizes"
-    rows = element.all("tbody tr")
-    if [row.first("code").text for row in rows] != [row.code for row in of.rows]:
-        yield "methods"
-    for row, shown in zip(of.rows, rows):
+def cells_of(of: Table) -> dict[tuple[str, str], tuple[str, bool, bool]]:
+    """Return the cells of a table of methods by sizes: a text, whether it is of the recommended method, and whether it is tinted."""
+    cells = {}
+    for row in of.rows:
         caveats = "; ".join(caveat.partition(": ")[0] for caveat in row.caveats)
-        if shown.first("th").text != f"{row.code} {caveats}".strip():
-            yield f"{row.code}: {shown.first('th').text}"
-        for column, cell in zip(of.columns, shown.all("td")):
-            timed, css = column.cells.get(row.method), str(cell.attributes.get("class")).split()
-            is_first = column.recommended == row.method
+        cells[row.code, "method"] = f"{row.code} {caveats}".strip(), False, False
+        for column in of.columns:
+            timed, is_first = column.cells.get(row.method), column.recommended == row.method
             is_tinted = is_first or bool(timed and timed.against and timed.against.word is Word.AS_FAST)
-            if (" ".join(cell.text.split()), "use" in css, "best" in css) != (text_of(timed), is_first, is_tinted):
-                yield f"{row.code}, {column.numel}: {cell.text} in {css}, not {text_of(timed)}"
+            cells[row.code, count(column.numel)] = text_of(timed), is_first, is_tinted
+        if not of.columns:
+            cells[row.code, "time"] = text_of(None), False, False
+    return cells
+
+
+def shown_cells(table: Element) -> dict[tuple[str, str], tuple[str, bool, bool]]:
+    """Return the same of a table that is shown."""
+    cells = {(row["method"].first("code").text, title): cell for row in rows_of(table) for title, cell in row.items()}
+    return {place: (cell.text, cell.matches("", "use"), cell.matches("", "best")) for place, cell in cells.items()}
 
 
 def text_of(cell: Cell | None) -> str:
@@ -159,14 +162,6 @@ def test_a_wrong_word_or_number_about_a_method_is_noticed(world_site, world_file
     text, number = re.subn(pattern, replacement, world_files[address], count=1)
     assert number, f"{address} has no {pattern}"
     assert differences(world_site, {**world_files, address: text}) != []
-
-
-def test_no_plus_or_minus_stands_beside_a_method(world_files):
-    """Such an interval is of releases: two methods whose intervals do not meet need not differ."""
-    pages = [address for address in world_files if address.startswith(("index.html", "ja/", "choose", "methods/"))]
-    assert len(pages) > 10
-    assert [address for address in pages if "±" in world_files[address]] == []
-    assert "±" in world_files["compare/2.14.1..2.15.0.html"]
 
 
 TINTED = {  # by device and table, the sizes at which a method is recommended, or as fast
