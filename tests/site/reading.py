@@ -154,3 +154,12 @@ def faults(files: Mapping[str, str], others: Sequence[str] = ()) -> list[str]:
             elif anchor and path in files and anchor not in ids.get(path, ()):
                 found.append(f"{address}: no anchor of {link}")
     return found
+
+
+def unlike(place: str, shown: Mapping[Any, Any], expected: Mapping[Any, Any]) -> Iterator[str]:
+    """Yield what a place shows otherwise than expected: its parts with their order, and the value of each."""
+    if [*shown] != [*expected]:
+        yield f"{place}: {[*shown]}, not {[*expected]}"
+    for name in shown.keys() & expected.keys():
+        if shown[name] != expected[name]:
+            yield f"{place}, {name}: {shown[name]}, not {expected[name]}"
