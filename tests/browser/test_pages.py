@@ -1,4 +1,4 @@
-"""The pages of the shipped results in Chromium: on a phone and a desk, light and dark, with scripts and without; who asks finds."""
+"""The pages of the shipped results in Chromium: on a phone and a desk, light and dark, with scripts and without."""
 
 import re
 from urllib.parse import unquote
@@ -6,7 +6,7 @@ from urllib.parse import unquote
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.site.reading import links, read, target
+from tests.site.reading import read
 
 pytestmark = pytest.mark.slow
 
@@ -265,36 +265,3 @@ def test_the_first_screen_answers_five_questions(offline, published_site, device
     page.get_by_role("button", name=device.upper(), exact=True).click()
     page.evaluate("scrollTo(0, 0)")
     assert {question: bottom for question, text in FIRST.items() if (bottom := page.evaluate(BOTTOM, text)) > height} == {}
-
-
-SINCE = r"Slower than it was\? (\S+ \+\d.*? \(.*?\) against \d+\.\d+\.\d+, last slowdown with|No case is significantly slower)"
-QUESTIONS = {  # by question: the page that answers it, one click away at most, and how on each device
-    "which method": ("choose.html", r"An ndarray, own memory, x requires grad CPU", r"An ndarray, own memory, x requires grad CUDA"),
-    "is clone().detach() as good": ("index.html", r"detach\(\): takes [\d.–]+ × as long for 2⁰–", r"detach\(\): cannot be told apart"),
-    "what did 2.15 change": (PAIR, r"CPU .* \d+ slower .* \d+ faster", r"CUDA .* \d+ slower · \d+ faster"),
-    "is anything slower now, and since when": ("index.html", SINCE),
-    "how sure": ("index.html", r"\d+ to \d+ launches of each release"),
-    "why": ("regressions.html", r"CPU .*% instructions why", r"CUDA .*No case takes significantly longer"),
-    "what does it share": (
-        "methods/index.html",
-        r"CPU, x requires grad .*numpy\(\) .*shared with x",
-        r"CUDA, x requires grad .*its own",
-    ),
-    "does it waste GPU memory": ("index.html", "", r"Does a clone waste GPU memory\? Before \.cpu\(\), yes: 4 MiB more"),
-    "how to add an operation": ("docs/index.html", r"[Yy]our own operation"),
-    "how to measure a GPU": ("docs/index.html", r"on your own machine or GPU"),
-    "the launches of a case": (CASE, r"All cases of this method as JSON"),
-}
-
-
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_a_question_is_answered_one_click_from_the_first_page(published_site, question):
-    address, *answers = QUESTIONS[question]
-    first = read((published_site / "index.html").read_text())
-    reached = {target("index.html", link)[0] for link in links(first)} | {"index.html"}
-    for device, answer in zip(("cpu", "cuda"), answers * 2):
-        named = address.replace("methods/cpu", f"methods/{device}")
-        assert named in reached
-        page = read((published_site / named).read_text())
-        text = page.by_id(device).text if address in ("index.html", "regressions.html") else page.first("main").text
-        assert re.search(answer, text), (device, text[:2000])

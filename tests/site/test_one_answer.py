@@ -243,17 +243,17 @@ def of_summary(judge: Judge, fold: Element) -> Iterator[str]:
     yield from (f"overall {text} without {each}" for each in told if each not in text)
     steps = sorted(judge.of_case.steps, key=lambda step: -step.size)[:3]
     since = judge.slowdown if judge.since not in (None, OpenSince.BACK) else None
-    largest = {judge.of_case.releases[step.index]: step for step in (*steps, *([since] if since else []))}
+    largest = sorted({step.index: step for step in (*steps, *([since] if since else []))}.values(), key=lambda step: -step.index)
+    expected = {}
+    for step in largest:
+        meaning = "the last slowdown that remains" if step is since else judge.meaning(step)
+        styles = dict(zip("▲▼▴▾", ("slower", "faster", "back", "undone")))
+        expected[judge.of_case.releases[step.index]] = signed_percent(step.ratio), meaning, styles[judge.sign(step)]
     shown = {}
     for item in [each for each in fold.first("div").all("li") if each.all("b")]:
-        is_level = "back to an earlier level" in item.text or "takes back the slowdown" in item.text
-        if (item.first("b").attributes["class"] in ("back", "undone")) != is_level:
-            yield f"colour of {item.text}"
-        shown[re.search(r"with ([\d.]+?)[,;]", item.text)[1]] = item.first("b").text
-        if ("the last slowdown that remains" in item.text) != (largest.get([*shown][-1]) is since is not None):
-            yield f"since {item.text}"
-    sizes = {release: signed_percent(step.ratio) for release, step in largest.items()}
-    yield from unlike("largest", shown, dict(sorted(sizes.items(), key=lambda of: -largest[of[0]].index)))
+        size, release, meaning = re.match(r"(\S+ %) with ([\d.]+)(?:, (.*?))?; ", item.text).groups("")
+        shown[release] = size, meaning, item.first("b").attributes["class"]
+    yield from unlike("largest", shown, expected)
 
 
 def of_grids(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
@@ -439,17 +439,15 @@ def of_open_cases(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
         judges = {history.address(case): Judge(history, case) for case in history.shown if case.spec.timed and case.device == device}
         open_cases = {address: judge for address, judge in judges.items() if judge.since}
         shown = {}
-        for since in OpenSince:
-            heading = [each for each in section if each.attributes.get("id") == f"{device}-{since.name.lower()}"]
-            nodes = list(section)
-            following = nodes[nodes.index(heading[0]) + 1 :] if heading else []
-            until = next((place for place, each in enumerate(following) if each.tag == "h3"), len(following))
-            for row in [row for each in following[:until] if each.matches("table", "fit") for row in table(each)]:
+        since = None
+        for each in section:
+            named = str(each.attributes.get("id", "")).removeprefix(f"{device}-")
+            since = OpenSince[named.upper()] if each.tag == "h3" else since
+            for row in table(each) if each.matches("table", "fit") else ():
                 shown["#".join(target("regressions.html", row["case"].href))] = since, row
-            for row in [row for each in following[:until] if each.matches("table", "stack") for row in table(each)]:
-                yield from (
-                    f"{device}, {row['method'].text}: {fault}" for fault in of_open_method(history, device, since, open_cases.values(), row)
-                )
+            for row in table(each) if each.matches("table", "stack") else ():
+                faults = of_open_method(history, device, since, open_cases.values(), row)
+                yield from (f"{device}, {row['method'].text}: {fault}" for fault in faults)
         if {address: since for address, (since, _) in shown.items()} != {address: judge.since for address, judge in open_cases.items()}:
             yield f"{device}: open cases"
         for address, (_, row) in shown.items():

@@ -16,7 +16,7 @@ from tests import launch_files
 from tests.conftest import ROOT, lab_campaign
 from tests.launch_files import START, observed
 from tests.site import world
-from tests.site.reading import faults, files_in, read, table
+from tests.site.reading import faults, files_in, links, read, table, target
 from tests.site.test_one_answer import differences
 from tests.site.world import ERROR, RELEASES
 
@@ -50,6 +50,14 @@ def test_every_page_has_one_heading_a_title_of_its_own_and_good_links(world_file
     for pattern, replacement in BROKEN:
         text, count = re.subn(pattern, replacement, world_files["index.html"], count=1)
         assert count == len(faults({**world_files, "index.html": text}, STATIC)[:1]) == 1, replacement
+
+
+def test_what_other_questions_ask_for_is_one_click_from_the_first_page(world_files):
+    """Which method, what a release changed, what is slower and why, what methods share, the launches of a case, how to add one."""
+    reached = {target("index.html", link)[0] for link in links(read(world_files["index.html"]))}
+    answers = ["choose.html", NEW, "regressions.html", "methods/index.html", "docs/own-operation.html", "docs/gpu-runner.html"]
+    answers += [f"methods/{device}/detach_clone.html" for device in ("cpu", "cuda")]
+    assert {*answers} - reached == set()
 
 
 def test_every_page_says_until_when_was_measured(world_files):
@@ -100,19 +108,16 @@ def test_a_feed_is_shown_once_by_a_reader(world_files, world_folder, tmp_path):
 def test_the_first_page_names_the_case_and_the_release_that_its_cost_is_against(world_site, world_files):
     """Of each method the case with the largest cost, which the link leads to; and its last slowdown that stays."""
     (part,) = re.findall(r'id="cpu".*?<b>Slower than it was\?</b>(.*?)</p>', world_files["index.html"], re.DOTALL)
-    history = world_site.answering["cpu"]
+    history, worst = world_site.answering["cpu"], {}
+    for each in sorted(history.open.values(), key=lambda each: each.ratio):
+        if history.is_open(each.case):
+            worst[each.case.parameters[0]] = each
     shown = re.findall(
         r'href="([^"]+)".*?class="slower">([+][\d.]+).*?against ([\d.]+\d)(?:, last slowdown with ([\d.]+\d))?', part, re.DOTALL
     )
+    expected = [(history.address(each.case), f"{100 * each.ratio - 100:+.1f}", each.best_release, each.release) for each in worst.values()]
+    assert sorted(shown) == sorted(expected)
     assert len(shown) == 2
-    for address, cost, best, since in shown:
-        of_method = [each for each in history.open.values() if history.address(each.case).partition("#")[0] == address.partition("#")[0]]
-        worst = max(of_method, key=lambda each: each.ratio)
-        assert history.address(worst.case) == address
-        assert float(cost) == pytest.approx(100 * (worst.ratio - 1), abs=0.06)
-        assert best == worst.best_release
-        assert since == worst.release
-    assert any(since for *_, since in shown)
 
 
 def test_the_first_page_has_a_method_once_among_those_that_are_slower(tmp_path):
@@ -210,15 +215,6 @@ def test_each_change_has_its_instructions_and_functions_beside_it(world_files, m
         target = page.by_id(next(each.attributes["href"] for each in fold.all("a") if each.text == "why").partition("#")[2])
         assert "Python binding +600" in target.first("summary").text
         assert "PythonArgParser" in target.first("table").text
-
-
-def test_a_gain_that_takes_back_the_slowdown_before_it_says_so(world_files, world_site):
-    """It is grey."""
-    page = read(world_files["methods/cpu/detach_clone.html"]).by_id(f"copies.BySize-{world.LARGE}")
-    gain, slowdown = page.all("li")
-    assert re.match(r"−1\d\.\d % with 2\.13\.0, takes back the slowdown of 2\.12\.1;", gain.text)
-    assert re.match(r"\+1\d\.\d % with 2\.12\.1, gone again by 2\.13\.0;", slowdown.text)
-    assert [each.first("b").attributes["class"] for each in (gain, slowdown)] == ["undone", "slower"]
 
 
 LAYOUT = "probably the layout of the binary"
