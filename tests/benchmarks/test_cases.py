@@ -107,7 +107,6 @@ def test_making_a_case_takes_no_time_on_the_clock(monkeypatch):
 )
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_tensor_has_the_requested_layout_dtype_and_size(layout, contiguous, dense, dtype):
-    """In every combination."""
     x = make_tensor(2**12, dtype=dtype, layout=layout)
     assert x.numel() == 2**12
     assert x.dtype == getattr(torch, dtype)
@@ -124,7 +123,6 @@ def test_a_tensor_has_the_requested_layout_dtype_and_size(layout, contiguous, de
     ids=["device", "a later method"],
 )
 def test_a_case_that_cannot_run_is_skipped_with_a_reason(monkeypatch, method, arguments, version, reason):
-    """The launch has the reason."""
     if arguments.get("device") and torch.xpu.is_available():
         pytest.skip("there is an xpu")
     monkeypatch.setattr(torch, "__version__", version or torch.__version__)

@@ -36,7 +36,6 @@ def per_call(timed: Loop) -> float:
 
 
 def test_a_suspended_process_does_not_get_a_short_turn(now):
-    """A suspension during calibration does not make it too short."""
     calls = []
 
     def function():
@@ -69,7 +68,6 @@ def test_the_cost_of_the_first_calls_is_in_no_turn(now):
 
 @pytest.mark.parametrize("each", [False, True], ids=["throughput", "latency"])
 def test_a_device_is_waited_for_around_the_loop_or_after_each_call(now, monkeypatch, each):
-    """Throughput waits twice a turn; latency also waits after each call."""
     waits, calls = [], []
 
     def function():

@@ -34,15 +34,12 @@ def test_promises_depend_on_the_release():
 
 
 def test_a_conversion_goes_through_the_cpu_on_accelerators():
-    """Its row has the code for accelerators."""
     method = CONVERSIONS["detach_clone_numpy"]
-    assert method.code == "x.detach().clone().numpy()"
     assert method.code_on_accelerator == "x.detach().clone().cpu().numpy()"
     assert [method.on[device].__code__.co_names for device in ("cpu", "mps")] == [
         ("detach", "clone", "numpy"),
         ("detach", "clone", "cpu", "numpy"),
     ]
-    assert method.on["cuda"].__code__.co_names == ("detach", "clone", "cpu", "numpy")
     assert code_on(PRIMITIVES["clone"], "cuda") == "x.clone()"
 
 

@@ -305,7 +305,6 @@ def test_on_a_device_an_answer_has_the_time_where_each_call_is_waited_for(world_
 
 
 def test_the_memory_of_a_clone_is_that_with_the_newest_release(world_files):
-    """It was 8 MiB with 2.13.0."""
     first = read(world_files["index.html"]).by_id("cuda").text
     assert 'Before .cpu(), yes: 4 MiB more for a tensor of 4 MiB than x.detach().to("cpu", copy=True).numpy().' in first
     assert "waste" not in read(world_files["index.html"]).by_id("cpu").text

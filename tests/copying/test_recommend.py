@@ -251,7 +251,6 @@ def test_what_changes_once_x_requires_grad_is_a_caveat():
 
 
 def test_memcpy_is_no_measure_of_what_shares_storage():
-    """A view copies nothing."""
     shares = {"shares_storage": True}
     seen = evidence(of_size(detach=300), detach=shares)
     seen.timed[0].seconds[BASELINE] = 100e-9

@@ -81,7 +81,6 @@ def test_every_view_of_a_device_says_what_the_judge_says_of_it(folder, files):
 
 
 def test_what_is_said_of_a_device_does_not_depend_on_what_else_its_launches_measured(folder, tmp_path, files):
-    """Without the suites of the other device in its launches, every page says the same."""
     for device, other in (("cpu", "Throughput"), ("cuda", "BySize")):
         alone = tmp_path / device
         shutil.copytree(folder, alone)

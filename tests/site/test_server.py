@@ -52,7 +52,6 @@ MISSING += [b"/\\secret", b"/index.html/", b"//evil.example", b"/%e2%80%ae"]
 
 @pytest.mark.parametrize("path", MISSING, ids=lambda path: repr(path[:30]))
 def test_no_address_leads_out_of_the_site(site, capfd, path):
-    """Without a line in the terminal."""
     text = get(site, path)
     assert status(text) == 404
     assert b"secret" not in text.partition(b"\r\n\r\n")[2]

@@ -38,7 +38,6 @@ def test_what_disturbs_a_window_does_not_count(disturbed):
 
 
 def test_all_calls_of_a_turn_are_in_its_windows():
-    """Eight windows of as many calls; a turn of one call is one window."""
     asked = []
     loop = SimpleNamespace(calls=1000, windows=8, seconds=lambda calls: asked.append(calls) or calls * 1e-6)
     assert fastest(loop) == pytest.approx(1e-6)
