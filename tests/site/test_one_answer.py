@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from io import StringIO
 from itertools import pairwise
-from math import isclose, log
+from math import log
 from typing import Any
 
 import feedparser
@@ -181,33 +181,29 @@ def rows_of(of_case: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"unit": of_case["unit"], **{name: value for name, value in row.items() if value is not None}} for row in rows]
 
 
-def of_stored_row(stored: Mapping[str, Any], row: dict[str, Any], names: list[str]) -> Iterator[str]:
-    """Yield what is wrong in a row of a data file, whose numbers have five digits, and times of launches four."""
-    for name in names:
-        shown, expected = stored.get(name, ""), row[name]
-        if isinstance(expected, str):
-            is_right = plain(str(shown).lstrip("'")) == expected  # a quote, so that no spreadsheet runs it
-        elif expected is None:
-            is_right = shown == ""
-        elif isinstance(shown, list):
-            digits = 6e-4 if row["unit"] == "seconds" else 6e-5
-            is_right = len(shown) == len(expected) and all(isclose(*pair, rel_tol=digits) for pair in zip(shown, expected))
-        else:
-            is_right = shown != "" and isclose(float(shown), len(expected) if name == "launches" else expected, rel_tol=6e-5)
-        if not is_right:
-            yield f"{name} is {shown}, not {expected}"
-
-
 IN_CSV = ["value", "unit", "ratio", "low", "high", "verdict", "meaning", "detectable", "instructions", "launches", "failure"]
 IN_JSON = [*IN_CSV, "difference", "against", "instructions_ratio"]
+
+
+def stored(row: Mapping[str, Any], *, in_csv: bool) -> dict[str, Any]:
+    """Return the fields of a row of a data file, whose numbers have five digits, and times of launches four; a CSV has their number."""
+    digits, fields = 4 if row["unit"] == "seconds" else 5, dict[str, Any]()
+    for name in IN_CSV if in_csv else IN_JSON:
+        value = row[name]
+        if isinstance(value, list):
+            value = len(value) if in_csv else [float(f"{each:.{digits}g}") for each in value]
+        value = float(f"{value:.5g}") if isinstance(value, float) else value
+        fields[name] = "" if value is None else str(value) if in_csv else value
+    return fields
 
 
 def of_cases(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
     """Yield what is wrong in the rows of the methods' pages, in the CSV and in the JSON files."""
     in_csv: dict[str, list[dict[str, str]]] = {}
     for history in site.histories:
-        for stored in csv.DictReader(StringIO(files[f"data/{history.name}.csv"])):
-            in_csv.setdefault(f"{history.name} {stored['case']}", []).append(stored)
+        for line in csv.DictReader(StringIO(files[f"data/{history.name}.csv"])):
+            fields = {name: plain(text.lstrip("'")) for name, text in line.items()}  # a quote, so that no spreadsheet runs it
+            in_csv.setdefault(f"{history.name} {line['case']}", []).append(fields)
     for history, subject, device in site.subjects():
         address = history.page_of(subject, device)
         page = read(files[address]).first("main")
@@ -219,13 +215,12 @@ def of_cases(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
             judge, fold, place = Judge(history, case), folds[history.anchor(case)], f"{history.name} {case.name}"
             rows = {release: judge.row(release) for release in judge.measured}
             shown = {cells["torch"].text: shown_cells(cells) for cells in table(fold.first("table"))}
-            stored = {"csv": (in_csv[place], IN_CSV), "json": (document[case.name], IN_JSON)}
+            data = {"csv": {each["torch"]: each for each in in_csv[place]}, "json": {each["torch"]: each for each in document[case.name]}}
             yield from unlike(f"{place}, page", shown, {release: cells_of(rows[release]) for release in [*rows][::-1]})
-            for name, (of_file, names) in stored.items():
-                if [each["torch"] for each in of_file] != [*rows]:
-                    yield f"{place}, {name}: {[each['torch'] for each in of_file]}, not {[*rows]}"
-                for each, row in zip(of_file, rows.values()):
-                    yield from (f"{place}, {name}, {each['torch']}: {fault}" for fault in of_stored_row(each, row, names))
+            for name, by_release in data.items():
+                expected = {release: stored(row, in_csv=name == "csv") for release, row in rows.items()}
+                found = {release: {field: of.get(field, "") for field in expected[release]} for release, of in by_release.items()}
+                yield from unlike(f"{place}, {name}", found, expected)
             yield from (f"{place}: {fault}" for fault in of_summary(judge, fold))
 
 
