@@ -322,20 +322,3 @@ def test_methods_are_ordered_by_their_times_over_the_fastest_of_each_size():
     both = {(name, numel): time for numel in (16, 2**20) for name, time in (("detach_clone", 1000), ("b", 1200))}
     made = table({**both, ("slow", 2**20): 100_000, ("c", 2**20): 1500, ("slow", 16): 1210})
     assert [row.method for row in made.rows] == ["detach_clone", "b", "c", "slow"]
-
-
-def test_a_row_has_the_code_for_the_device():
-    seen = evidence(of_size(a=1000), device="cuda")
-    seen.methods["a"]["code_on_accelerator"] = "x.cpu().a()"
-    assert recommend.answer(seen, replace(OWN, device="cuda")).code == "x.cpu().a()"
-
-
-def test_what_takes_memory_on_the_device_was_counted_there(tmp_path):
-    """An ndarray takes memory of the host in any case."""
-    card, names = {"accelerators": {"cuda": "Card 9000"}}, ("clone_detach_numpy", "detach_numpy_copy")
-    counts = {f"memory.Host.track_peak {name} 1048576 cuda": 4 << 20 for name in names}
-    counts |= {f"memory.Device.track_peak {name} 1048576 cuda": nbytes for name, nbytes in zip(names, (4 << 20, 0))}
-    launch_files.write_counts(tmp_path, "2.15.0", counts, methods=dict.fromkeys(names, launch_files.observed("conversion")), **card)
-    launch_files.write(tmp_path, {f"conversions.Latency.time_conversion {name} 16 cuda": {"2.15.0": 9.0} for name in names}, **card)
-    (result,) = launch_files.load(tmp_path, "2.15.0")
-    assert recommend.of_result(result, "cuda").copying == ["clone_detach_numpy"]
