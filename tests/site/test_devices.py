@@ -53,19 +53,18 @@ def views(files: dict[str, str], device: str) -> dict[str, str]:
     """Return what each view says of a device."""
     pages = {address: read(text) for address, text in files.items() if address.endswith(".html")}
     entries = feedparser.parse(files["slowdowns.xml"].encode()).entries
-    newest, before = f"compare/{RELEASES[-2]}..{RELEASES[-1]}.html", f"compare/{RELEASES[1]}..{RELEASES[2]}.html"
 
     def sections(address: str) -> str:
         """Return the text of the sections of a page that are about the device."""
-        return " ".join(each.text for each in pages[address].all("section") if str(each.attributes["id"]).endswith(device))
+        return " ".join(each.text for each in pages[address].all("section") if device in str(each.attributes["id"]).split("-"))
 
     return {
         "first page": pages["index.html"].by_id(device).text,
         "Japanese": pages["ja/index.html"].by_id(device).text,
         "regressions": pages["regressions.html"].by_id(device).text,
         "history": sections("history.html"),
-        "comparison": " ".join(each.text for each in pages[newest].all("section") if str(each.attributes["id"]).startswith(device)),
-        "earlier comparison": " ".join(each.text for each in pages[before].all("section") if str(each.attributes["id"]).startswith(device)),
+        "comparison": sections(f"compare/{RELEASES[-2]}..{RELEASES[-1]}.html"),
+        "earlier comparison": sections(f"compare/{RELEASES[1]}..{RELEASES[2]}.html"),
         "methods": " ".join(page.first("main").text for address, page in pages.items() if address.startswith(f"methods/{device}/")),
         "feed": " ".join(f"{entry.title} {entry.summary}" for entry in entries if f" on {device}:" in entry.title),
         "data": " ".join(text for address, text in files.items() if f"/{device}/" in address and address.endswith(".json")),

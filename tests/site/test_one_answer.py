@@ -92,11 +92,6 @@ class Judge:
         is_undone = last and last[0].rises and last[0].ratio * step.ratio <= 1.03 and log(last[0].ratio) > log(1 / step.ratio) / 2
         return self.of_case.releases[last[0].index] if is_undone else ""
 
-    @property
-    def measured(self) -> list[str]:
-        """The releases that measured it, or with which it failed."""
-        return [each.version for each in self.history.results if each.value_of(self.case) is not None or self.case in each.failures]
-
     def row(self, release: str) -> dict[str, Any]:
         """Return what is to be said of the case with a release; None or "" where there is nothing to say."""
         index, timed = self.of_case.releases.index(release), self.case.spec.timed
@@ -213,7 +208,8 @@ def of_cases(site: facts.Site, files: dict[str, str]) -> Iterator[str]:
         document = {name: rows_of(of_case) for name, of_case in json.loads(files[target(address, link)[0]]).items()}
         for case in [each for each in history.shown if facts.subject(each) == subject and each.device == device]:
             judge, fold, place = Judge(history, case), folds[history.anchor(case)], f"{history.name} {case.name}"
-            rows = {release: judge.row(release) for release in judge.measured}
+            measured = [each.version for each in history.results if each.value_of(case) is not None or case in each.failures]
+            rows = {release: judge.row(release) for release in measured}
             shown = {cells["torch"].text: shown_cells(cells) for cells in table(fold.first("table"))}
             data = {"csv": {each["torch"]: each for each in in_csv[place]}, "json": {each["torch"]: each for each in document[case.name]}}
             yield from unlike(f"{place}, page", shown, {release: cells_of(rows[release]) for release in [*rows][::-1]})
