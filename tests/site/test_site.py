@@ -228,7 +228,7 @@ def test_instructions_explain_a_change_in_their_direction_and_size(tmp_path, tim
         world.write_profile(tmp_path / "box", release, {f"tensor {world.SMALL} float32 contiguous": parsing})
     plain, with_grad = (fold.first("li").text for fold in read(world.files_of(tmp_path)["methods/cpu/tensor.html"]).all("details")[:2])
     assert plain.endswith(f"; {why}")
-    assert with_grad.endswith("why without grad (+12.0 %)") is (time > 2)
+    assert with_grad.endswith("why, without grad (+12.0 % instructions)") is (time > 2)
 
 
 def test_what_is_not_known_is_said_and_first_where_it_is_most(world_files, tmp_path):
