@@ -11,7 +11,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
@@ -257,21 +257,13 @@ def send(number: int, arguments: Sequence[str], folder: Path) -> tuple[int, str,
     command, closed = [sys.executable, "-m", "tensorcopy", *arguments], {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
     options = {"cwd": folder, "env": surroundings(folder), "start_new_session": True, "text": True, **closed}
     with subprocess.Popen(command, stderr=subprocess.PIPE, **options) as started:
-        end = time.monotonic() + WAIT
-        while len(_left(started.pid)) < 2 and time.monotonic() < end:
+        program, end = psutil.Process(started.pid), time.monotonic() + WAIT
+        while not program.children() and time.monotonic() < end:
             time.sleep(0.001)
         time.sleep(0.5)
+        others = program.children(recursive=True)  # also of another session
         os.kill(started.pid, number)
         _, errors = started.communicate(timeout=WAIT)
     time.sleep(1)
-    return started.returncode, errors, _left(started.pid)
-
-
-def _left(session: int) -> list[list[str]]:
-    """Return the command lines of the processes that run in a session; a process that has ended has none."""
-    left = []
-    for process in psutil.process_iter(["cmdline"]):
-        with suppress(OSError):
-            if os.getsid(process.pid) == session and process.info["cmdline"]:
-                left.append(process.info["cmdline"])
-    return left
+    running = [each for each in others if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
+    return started.returncode, errors, [each.cmdline() for each in running]

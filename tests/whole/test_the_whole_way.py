@@ -80,7 +80,7 @@ def test_a_result_has_its_provenance_and_every_promise_holds(checkout, measured,
 def test_the_first_page_has_the_newest_release_and_asv_finds_its_numbers(checkout, measured):
     """The page of data begins with the machine that measured last."""
     pages = [(checkout.root / "site" / name).read_text(encoding="utf-8") for name in ("index.html", "data.html")]
-    assert f"Times with torch {NEWEST.version}, " in pages[0]
+    assert f"Times with torch {NEWEST.version} and numpy 1.26.4, " in pages[0]
     assert -1 < pages[1].find("gpu-box.csv") < pages[1].find("ci.csv")
     shown = checkout.run("asv", "show", NEWEST.tag, "--machine", "gpu-box")
     assert re.search(r"copies\.BySize\.time_copy\('tensor', 16\) +\S+ µs", shown.stdout), shown.stdout + shown.stderr
