@@ -369,9 +369,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory, *versions: str) -> list[
         for version, _, python in (name.partition("@") for name in versions):
             release = release_table.load().find(version)
             python = python or ("3.11" if release.runs_on("3.11") else "3.9")
-            paths.append(environments.path_of(folder, release, python, "cuda"))
+            paths.append(folder / f"{version}-py{python}-cuda")
             if not environments.is_complete(paths[-1]):
-                environments.install(folder, release, python, "cuda", shipped())
+                environments.install(paths[-1], release, python, shipped())
     return paths
 
 

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ class Side:
         folder = paths.environments
         if self.revision and not own.is_shipped and of_folder(self.revision.folder, own).requirements() != own.requirements():
             folder = self.revision.folder / ".asv" / "env"
-        return environments.path_of(folder, self.release, self.python, self.wheel)
+        return folder / f"{self.release.version}-{environments.name(self.python, self.wheel)}"
 
     def is_installed(self, own: Campaign, paths: Paths) -> bool:
         """Return whether it can be measured without an installation."""
@@ -98,11 +99,12 @@ def opened(side: Side, own: Campaign, paths: Paths, needs: str = "") -> Program:
     if revision and own.is_shipped:
         folders, suites = [revision.folder, *folders], revision.suites_from / "benchmarks"  # its own tensorcopy first
     # pynvml as a file: Python would compile a link to it in each process anew, and a folder that holds it holds more
-    variables = {**environments.STEADY, **campaign.steady(), **os.environ, BINDINGS: str(interpreters.file_of("pynvml"))}
+    pynvml = str(distribution("nvidia-ml-py").locate_file("pynvml.py"))
+    variables = {**environments.STEADY, **campaign.steady(), **os.environ, BINDINGS: pynvml}
     if side.interpreter:
         python = interpreters.executable(side.interpreter)
     else:
-        python = environments.install(side.path(own, paths).parent, side.release, side.python, side.wheel, campaign)
+        python = environments.install(side.path(own, paths), side.release, side.python, campaign)
         variables |= environments.bytecode_in(python.parent.parent)
     if packages := campaign.measured_packages():
         variables[REQUIREMENTS] = json.dumps(packages)
@@ -112,7 +114,7 @@ def opened(side: Side, own: Campaign, paths: Paths, needs: str = "") -> Program:
         report = _probed(process, side, "tensorcopy.worker.provenance", *campaign.observers)
         provenance = dict(report["provenance"])
         if side.interpreter:
-            provenance["asv_runner"] = environments.runner()
+            provenance["asv_runner"] = environments.RUNNER
         else:
             environments.verify(provenance, side.release, side.python, side.wheel, campaign, python.parent.parent)
         if needs not in ("", "cpu", *provenance["accelerators"]):
@@ -240,8 +242,12 @@ def in_interpreters(pythons: Sequence[str], campaign: Campaign, named: Sequence[
     """
     sides: dict[Place, Side] = {}
     for python in dict.fromkeys(pythons):
-        version, minor_of_python, sha, wheel = interpreters.torch_of(interpreters.executable(python))
-        side = Side(environments.released_as(version, sha, campaign.releases), minor_of_python, wheel, python)
+        has = interpreters.run_probe(interpreters.executable(python), "tensorcopy.worker.provenance")["provenance"]
+        if (release := campaign.releases.of(has["torch_sha"])) is None:
+            what, got = "this torch is not in the table of releases", f"{has['torch']} built from {has['torch_sha']}"
+            following = "tensorcopy measure --add-release NEW, or another torch"
+            raise TensorcopyError(what, got=got, allowed="a SHA in the table of releases", next=following)
+        side = Side(release, has["python"].rpartition(".")[0], has["build"], python)
         if (other := sides.setdefault(side.place, side)) is not side:
             got, allowed = f"{side} in {other.interpreter} and {python}", "another release, Python or kind of wheel in each"
             raise TensorcopyError("two interpreters have the same torch", got=got, allowed=allowed, next="leave one of them out")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tensorcopy import files
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.releases import uv
-from tensorcopy.releases.release_table import TABLE, Release, ReleaseIndex, minor, numpy_for
+from tensorcopy.releases.release_table import TABLE, Release, minor, numpy_for
 from tensorcopy.worker.devices import WHEELS, has_kernels
 from tensorcopy.worker.nvidia import Gpu
 from tensorcopy.worker.packages import WRITTEN
@@ -39,15 +39,10 @@ STEADY = {
     "GLIBC_TUNABLES": f"glibc.malloc.mmap_threshold={32 * 2**20}:glibc.malloc.trim_threshold={64 * 2**20}",
     "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
 }
-
+RUNNER = version("asv_runner")  # of every environment: that of this program, because it decides how a sample is taken
 # the branch of the oldest driver on Linux by CUDA's major version, from "Minimum Required Driver Version for CUDA Minor Version
 # Compatibility" of docs.nvidia.com/cuda/cuda-toolkit-release-notes; 10.2, which has no such compatibility, needs that of its own toolkit
 OLDEST_DRIVER = {10: 440, 11: 450, 12: 525, 13: 580}
-
-
-def runner() -> str:
-    """Return the version of asv_runner of every environment: that of this program, because it decides how a sample is taken."""
-    return version("asv_runner")
 
 
 def name(python: str, build: str) -> str:
@@ -75,11 +70,6 @@ def why_not_on(release: Release, gpu: Gpu) -> str:
     return ""
 
 
-def path_of(directory: Path, release: Release, python: str, build: str) -> Path:
-    """Return the folder of the environment under `directory`."""
-    return directory / f"{release.version}-{name(python, build)}"
-
-
 def is_complete(path: Path) -> bool:
     """Return whether the installation at `path` was completed."""
     return (path / COMPLETE).exists()
@@ -90,18 +80,18 @@ def gigabytes(release: Release) -> int:
     return GIGABYTES.get(minor(release.version)[0], max(GIGABYTES.values())) if expected_build() == "cuda" else 0
 
 
-def install(directory: Path, release: Release, python: str, build: str, campaign: Campaign) -> Path:
+def install(folder: Path, release: Release, python: str, campaign: Campaign) -> Path:
     """Return the interpreter of the environment for `release` on Python `python`, with what a campaign requires.
 
-    It is installed under `directory`, unless it is there, from the same: builds of one name may have several wheels, and packages are built
+    It is installed in `folder`, unless it is there, from the same: builds of one name may have several wheels, and packages are built
     anew when a file of theirs has changed. Raises TensorcopyError, and OSError.
     """
     # without links: the bytecode of its packages is kept by their path
-    path = path_of(directory, release, python, build).resolve()
+    path = folder.resolve()
     numpy = numpy_for(release, python) if campaign.pins_numpy else ""
-    requirements = [*release.requirements(numpy), f"asv_runner=={runner()}", *campaign.requirements()]
+    requirements = [*release.requirements(numpy), f"asv_runner=={RUNNER}", *campaign.requirements()]
     built = [f"# {BACKEND}={os.environ[BACKEND]}"] if os.environ.get(BACKEND) else []
-    text = "\n".join([*requirements, *built, *(f"# {_digest(folder, campaign)} of {folder}" for folder in campaign.sources())])
+    text = "\n".join([*requirements, *built, *(f"# {_digest(source, campaign)} of {source}" for source in campaign.sources())])
     with files.locked(path.with_name(f".{path.name}.lock")):  # uv would remove what another program has installed
         if not (is_complete(path) and (path / COMPLETE).read_text(encoding="utf-8") == text):
             interpreter = uv.find_python(python)
@@ -131,21 +121,13 @@ def _digest(package: Path, campaign: Campaign) -> str:
 def verify(provenance: Mapping[str, Any], release: Release, python: str, build: str, campaign: Campaign, folder: Path) -> None:
     """Raise TensorcopyError where what an environment reports differs from the table; folder : of the environment."""
     numpy = numpy_for(release, python) if campaign.pins_numpy else ""
-    expected = {"torch": release.version, "torch_sha": release.sha, "build": build, "numpy": numpy, "asv_runner": runner()}
+    expected = {"torch": release.version, "torch_sha": release.sha, "build": build, "numpy": numpy, "asv_runner": RUNNER}
     for name, value in expected.items():
         installed = str(provenance[name]).split("+")[0]
         if value and installed != value:  # "" for what the campaign requires
             what = f"the environment of torch {release.version} is refused: its {name} differs from the table of releases"
             following = f"remove {folder} and repeat, set {BACKEND} to the build, such as cu126, or correct the row in {TABLE.name}"
             raise TensorcopyError(what, got=f"{installed} in {provenance['torch']}", allowed=value, next=following)
-
-
-def released_as(torch: str, sha: str, releases: ReleaseIndex) -> Release:
-    """Return the release of a SHA that a torch reports; torch : its version. Raises TensorcopyError."""
-    if release := releases.of(sha):
-        return release
-    what, got, allowed = "this torch is not in the table of releases", f"{torch} built from {sha}", "a SHA in the table of releases"
-    raise TensorcopyError(what, got=got, allowed=allowed, next="tensorcopy measure --add-release NEW, or another torch")
 
 
 def bytecode_in(folder: Path) -> dict[str, str]:

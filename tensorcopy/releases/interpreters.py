@@ -1,8 +1,7 @@
 """Probes in any Python that has torch, and the folders from which it imports tensorcopy, asv_runner and the suites.
 
 The package is beside others that were installed for another Python, or in a checkout with other folders, so it is linked into a folder of
-its own. A third-party suite is not changed: asv imports a generated package of the same name, whose search
-path begins with that folder.
+its own.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +40,6 @@ def executable(python: str) -> Path:
         allowed = '"same", a program on the PATH, or its path'
         raise TensorcopyError("no such interpreter", got=python, allowed=allowed, next="correct the name or the path")
     return Path(path).absolute()  # probes start in another folder
-
-
-def torch_of(python: Path) -> list[str]:
-    """Return the version of an interpreter's torch, its Python, torch's SHA and the kind of its wheel. Raises TensorcopyError."""
-    provenance = run_probe(python, "tensorcopy.worker.provenance")["provenance"]
-    of_python = provenance["python"].rpartition(".")[0]
-    return [provenance["torch"].partition("+")[0], of_python, provenance["torch_sha"], provenance["build"]]
 
 
 def run_probe(
@@ -127,16 +119,9 @@ def folders(environments: Path, *, with_runner: bool = False) -> list[Path]:
     """
     made = [_linked(environments.absolute() / "tensorcopy", {"tensorcopy": PACKAGE, SUITES_NAME: own_suites()})]
     if with_runner:
-        made.append(_linked(environments.absolute() / "asv-runner", {"asv_runner": file_of("asv_runner").parent}))
+        runner = Path(str(distribution("asv_runner").locate_file("asv_runner")))
+        made.append(_linked(environments.absolute() / "asv-runner", {"asv_runner": runner}))
     return made
-
-
-def file_of(module: str) -> Path:
-    """Return the file of an installed module, or the __init__.py of a package."""
-    spec = find_spec(module)
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin)
 
 
 def _linked(folder: Path, targets: Mapping[str, Path]) -> Path:

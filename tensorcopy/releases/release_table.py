@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from datetime import date
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
@@ -73,13 +72,9 @@ class _Table(Struct, forbid_unknown_fields=True):
 class ReleaseIndex(tuple[Release, ...]):
     """The releases of a table in order of version, found by SHA: of another commit nothing is known."""
 
-    @cached_property
-    def _by_sha(self) -> dict[str, Release]:
-        return {release.sha: release for release in self}
-
     def of(self, sha: str) -> Release | None:
         """Return the release of a SHA; None for another commit."""
-        return self._by_sha.get(sha)
+        return next((release for release in self if release.sha == sha), None)
 
     def find(self, name: str) -> Release:
         """Return the release of a version, tag, or SHA of at least 7 digits; of "2.14", its last patch in the table.

@@ -197,9 +197,12 @@ def test_interpreters_take_turns_with_each_other(checkout, monkeypatch):
     """The newest is the reference; a single one has none, and nothing is installed. A release that none has is refused."""
     releases = [launch_files.release_table.load().find(version) for version in ("2.7.1", "2.8.0")]
     both = [replace(sides.of_release(each, ["3.9"]), interpreter=f"python{number}") for number, each in enumerate(releases)]
-    torches = {side.interpreter: [side.release.version, side.python, side.release.sha, side.wheel] for side in both}
+    told = {
+        side.interpreter: {"provenance": {"python": f"{side.python}.1", "torch_sha": side.release.sha, "build": side.wheel}}
+        for side in both
+    }
     monkeypatch.setattr(sides.interpreters, "executable", str)
-    monkeypatch.setattr(sides.interpreters, "torch_of", torches.get)
+    monkeypatch.setattr(sides.interpreters, "run_probe", lambda python, _: told[python])
     words = ["-E", "interpreter:python0", "-E", "interpreter:python1"]
     request = asked("run", *words)
     assert (request.sides, request.reference) == (tuple(both), both[1])

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import psutil
+import pynvml
 import pytest
 
 from tensorcopy import campaign
@@ -20,12 +21,12 @@ from tensorcopy.copying.shipped import shipped
 from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.measure import sides
 from tensorcopy.releases import environments, interpreters, release_table, uv
-from tensorcopy.releases.environments import runner
 from tensorcopy.worker import nvidia
 from tests.conftest import NEW, ROOT
 
 TAKEN = {"2.8.0": 6.8, "2.14.1": 5.7, "2.15.0": 5.6}  # GB, as `du` shows it of an environment on Python 3.11 with CUDA
-GOOD = {"torch": "2.0.0+cu117", "torch_sha": NEW.sha, "build": "cuda", "numpy": "1.26.4", "asv_runner": runner()}
+GOOD = {"torch": "2.0.0+cu117", "torch_sha": NEW.sha, "build": "cuda", "numpy": "1.26.4", "asv_runner": environments.RUNNER}
+FOLDER = f"{NEW.version}-py3.11-cuda"
 
 
 def verify(**provenance):
@@ -44,10 +45,12 @@ def test_a_differing_environment_is_refused(field, installed):
         verify(**{field: installed})
 
 
-def test_a_torch_that_is_not_in_the_table_is_refused():
+def test_a_torch_that_is_not_in_the_table_is_refused(monkeypatch):
     """Such as the build of a container."""
+    told = {"torch": "2.9.0a0+nv25", "torch_sha": "0" * 40}
+    monkeypatch.setattr(interpreters, "run_probe", lambda *_: {"provenance": told})
     with pytest.raises(TensorcopyError, match=r"this torch is not in the table of releases: got 2.9.0a0\+nv25 built from 0000"):
-        environments.released_as("2.9.0a0+nv25", "0" * 40, release_table.load())
+        sides.in_interpreters(["same"], shipped())
 
 
 @pytest.mark.parametrize(("backend", "build"), [("cpu", "cpu"), ("cu126", "cuda"), ("rocm6.4", "rocm"), ("xpu", "xpu")])
@@ -71,14 +74,14 @@ def test_a_package_is_built_anew_when_its_files_change(monkeypatch, tmp_path):
     built = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
     (tmp_path / "pyproject.toml").write_text(f'[project]\nname = "lab"\nversion = "1"\n{built}')
     module = tmp_path / "lab.py"
-    environment = environments.path_of(tmp_path / ".asv", NEW, "3.11", "cuda")
+    environment = tmp_path / ".asv" / "env"
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(type(NEW), "requirements", lambda *_: [])
     monkeypatch.setattr(uv, "find_python", lambda *_: Path(sys.executable))
     seen = []
     for value, written in ((1, "results/box/1.json"), (1, "build/lib/other.py"), (22, "lab.egg-info/PKG-INFO"), (22, "site/index.html")):
         module.write_text(f"VALUE = {value}")
-        environments.install(tmp_path / ".asv", NEW, "3.11", "cuda", campaign.read(tmp_path))
+        environments.install(environment, NEW, "3.11", campaign.read(tmp_path))
         program = f"from tensorcopy.worker import packages; import lab; print(lab.VALUE, packages.installed({[str(tmp_path)]}))"
         command = [uv.interpreter(environment), "-c", program]
         variables = {**os.environ, "PYTHONPATH": str(interpreters.folders(tmp_path / ".asv")[0])}
@@ -177,7 +180,7 @@ def test_a_probe_that_fails_says_why(tmp_path, command, message):
 
 def test_an_environment_without_pynvml_uses_the_programs():
     """No release's environment has it. Python finds no installed package with the option -S."""
-    file = str(interpreters.file_of("pynvml"))
+    file = pynvml.__file__
     code = "from tensorcopy.worker import nvidia; nvidia.driver(); print(nvidia._bindings().__file__)"
     variables = {**os.environ, "PYTHONPATH": str(ROOT), nvidia.BINDINGS: file}
     done = subprocess.run([sys.executable, "-S", "-c", code], env=variables, capture_output=True, text=True, check=True)
@@ -202,7 +205,7 @@ def installed(every_python, monkeypatch, tmp_path):
         interpreter(path / "bin" / "python", "echo 'ImportError: libtorch.so' >&2; exit 1")
 
     monkeypatch.setattr(uv, "make_environment", make_environment)
-    environments.install(tmp_path, NEW, "3.11", "cuda", shipped())
+    environments.install(tmp_path / FOLDER, NEW, "3.11", shipped())
     return installations
 
 
@@ -210,7 +213,7 @@ def test_an_environment_is_installed_anew_where_something_else_is_asked_for(inst
     """cu126 and cu130 are both "cuda": an environment has the kind that was asked for, whatever it had before; so with requirements."""
     for wheel, requires, count in (("", "", 1), ("cu126", "", 2), ("cu126", "", 2), ("", "", 3), ("", "einops", 4), ("", "einops", 4)):
         monkeypatch.setenv(environments.BACKEND, wheel)
-        environments.install(tmp_path, NEW, "3.11", "cuda", replace(shipped(), requires=tuple(requires.split())))
+        environments.install(tmp_path / FOLDER, NEW, "3.11", replace(shipped(), requires=tuple(requires.split())))
         assert len(installed) == count
 
 
@@ -221,7 +224,7 @@ def test_a_full_disk_leaves_no_half_environment(installed, tmp_path, monkeypatch
     monkeypatch.setattr(uv, "make_environment", lambda *_: uv._run("pip"))
     monkeypatch.setenv(environments.BACKEND, "cu126")  # another one than it has
     with pytest.raises(DiskError, match="a disk with free space"):
-        environments.install(tmp_path, NEW, "3.11", "cuda", shipped())
+        environments.install(tmp_path / FOLDER, NEW, "3.11", shipped())
     assert not path.exists()
 
 
@@ -232,7 +235,7 @@ def test_two_programs_install_an_environment_once(installed, tmp_path):
     installed.seconds = 0.1
     with ThreadPoolExecutor() as programs:
         for _ in range(2):
-            programs.submit(environments.install, tmp_path, NEW, "3.11", "cuda", shipped())
+            programs.submit(environments.install, tmp_path / FOLDER, NEW, "3.11", shipped())
     assert len(installed) == 2
 
 

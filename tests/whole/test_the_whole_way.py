@@ -70,7 +70,7 @@ def test_a_result_has_its_provenance_and_every_promise_holds(checkout, measured,
     result = result_of(checkout, release, python, machine)
     assert result.provenance["torch_sha"] == release.sha
     assert result.provenance["numpy"] == "1.26.4"
-    assert result.provenance["asv_runner"] == environments.runner()
+    assert result.provenance["asv_runner"] == environments.RUNNER
     as_promised = {name: row["observed"]["cpu"]["as_promised"] for name, row in result.methods.items() if "cpu" in row["observed"]}
     assert len(as_promised) >= 17
     assert all(as_promised.values()), as_promised
