@@ -370,7 +370,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory, *versions: str) -> list[
             release = release_table.load().find(version)
             python = python or ("3.11" if release.runs_on("3.11") else "3.9")
             paths.append(folder / f"{version}-py{python}-cuda")
-            if not environments.is_complete(paths[-1]):
+            if not (paths[-1] / environments.COMPLETE).exists():
                 environments.install(paths[-1], release, python, shipped())
     return paths
 

@@ -110,12 +110,12 @@ def print_outcome(outcome: Run) -> int:
 def _add_releases(version: str, own: Campaign) -> int:
     """Add a release to the table, or with NEW all newer ones of the package index. Raises TensorcopyError."""
     from tensorcopy.measure.sides import NEW
-    from tensorcopy.releases import release_table, wheel_index
+    from tensorcopy.releases import release_table, uv, wheel_index
 
     if not re.fullmatch(rf"{NEW}|v?\d+\.\d+\.\d+", version, re.ASCII):
         allowed, following = "a number such as 2.16.0", "tensorcopy measure --add-release NEW"
         raise TensorcopyError("not a torch release", got=repr(version), allowed=allowed, next=following)
-    versions = wheel_index.unknown(own.releases) if version == NEW else [version.removeprefix("v")]
+    versions = uv.newer(own.releases[-1].version) if version == NEW else [version.removeprefix("v")]
     there = [row.version for row in own.releases]
     new = [each for each in versions if each not in there]
     for each in new:

@@ -16,7 +16,7 @@ from tensorcopy.results.cases import Case, case_of
 @cache
 def shipped() -> Campaign:
     """Return the campaign, without what a tensorcopy.toml adds."""
-    specs = suite_specs.read(interpreters.own_suites() / "suites.toml")
+    specs = suite_specs.read(interpreters.OWN_SUITES / "suites.toml")
     quick = "|".join(re.escape(spec.label) for spec in specs.rows.values() if spec.quick)
     return Campaign(
         name="tensorcopy",
@@ -24,7 +24,7 @@ def shipped() -> Campaign:
         folder=interpreters.CHECKOUT,
         releases=release_table.load(),
         table=release_table.TABLE,
-        suites=interpreters.own_suites(),
+        suites=interpreters.OWN_SUITES,
         specs=specs,
         pins_numpy=True,
         is_shipped=True,

@@ -62,8 +62,8 @@ class Side:
 
     @property
     def environment(self) -> str:
-        """The environment's name in results."""
-        return f"{environments.name(self.python, self.wheel)}{OF_INTERPRETER if self.interpreter else ''}"
+        """The environment's name in results, such as "py3.11-cuda"."""
+        return f"py{self.python}-{self.wheel}{OF_INTERPRETER if self.interpreter else ''}"
 
     @property
     def place(self) -> Place:
@@ -75,11 +75,11 @@ class Side:
         folder = paths.environments
         if self.revision and not own.is_shipped and of_folder(self.revision.folder, own).requirements() != own.requirements():
             folder = self.revision.folder / ".asv" / "env"
-        return folder / f"{self.release.version}-{environments.name(self.python, self.wheel)}"
+        return folder / f"{self.release.version}-{self.environment}"
 
     def is_installed(self, own: Campaign, paths: Paths) -> bool:
         """Return whether it can be measured without an installation."""
-        return bool(self.interpreter) or environments.is_complete(self.path(own, paths))
+        return bool(self.interpreter) or (self.path(own, paths) / environments.COMPLETE).exists()
 
 
 def opened(side: Side, own: Campaign, paths: Paths, needs: str = "") -> Program:
@@ -209,9 +209,8 @@ def installable(releases: Iterable[Release], pythons: Sequence[str]) -> tuple[li
 
 def new(releases: ReleaseIndex, measured: Collection[str]) -> list[Release]:
     """Return the releases that are newer than any measured one, by their SHAs, and the two before them; without any, the two newest."""
-    rows = [*releases]
-    newest = max((index for index, row in enumerate(rows) if row.sha in measured), default=len(rows) - 1)
-    return rows[max(0, newest + 1 - NEIGHBOURS) :]
+    newest = max((index for index, row in enumerate(releases) if row.sha in measured), default=len(releases) - 1)
+    return [*releases[max(0, newest + 1 - NEIGHBOURS) :]]
 
 
 def reference(chosen: Sequence[Side], releases: ReleaseIndex, pythons: Sequence[str]) -> Side | None:
@@ -292,9 +291,7 @@ def with_release(side: Side, release: Release, name: str, pythons: Sequence[str]
 
 
 def of_folder(folder: Path, own: Campaign) -> Campaign:
-    """Return the campaign in the files of a commit; of one before the project that of the checkout, with the packages of the commit.
-
-    own : that of the checkout
+    """Return the campaign in the files of a commit; of one before the project `own` of the checkout, with the packages of the commit.
 
     Raises TensorcopyError for an invalid one.
     """

@@ -18,7 +18,7 @@ from tensorcopy.errors import TensorcopyError
 from tensorcopy.measure import git, sides
 from tensorcopy.projects import asv_suite
 from tensorcopy.releases import environments, release_table, uv
-from tensorcopy.releases.interpreters import CHECKOUT, FILE, PACKAGE, is_checkout
+from tensorcopy.releases.interpreters import CHECKOUT, FILE, IS_CHECKOUT, PACKAGE
 
 FILES = Path(__file__).parent / "project_files"
 SUITES = "benchmarks"  # the folder in which an example is written
@@ -104,7 +104,7 @@ def add_workflows(project: NewProject) -> None:
     if "git+" in source:
         copied[BUILD_LOCKED] = "build-requirements.txt"
         build = f'--only-binary ":all:" --no-binary tensorcopy --build-constraints {github}/{BUILD_LOCKED}'
-    ours = CHECKOUT / ".github" if is_checkout() else PACKAGE / "projects"
+    ours = CHECKOUT / ".github" if IS_CHECKOUT else PACKAGE / "projects"
     texts = {f"{github}/{name}": (ours / file).read_text(encoding="utf-8") for name, file in copied.items()}
     place = "" if below == "." else f"{below}/"
     replaced = {

@@ -45,11 +45,6 @@ RUNNER = version("asv_runner")  # of every environment: that of this program, be
 OLDEST_DRIVER = {10: 440, 11: 450, 12: 525, 13: 580}
 
 
-def name(python: str, build: str) -> str:
-    """Return the environment's name in results: "py3.11-cuda"."""
-    return f"py{python}-{build}"
-
-
 def expected_build() -> str:
     """Return the kind of torch wheel that uv installs here: the package index's default, or the one that `BACKEND` selects."""
     for build, (_, prefix) in {"cpu": ("", "cpu"), **WHEELS}.items():
@@ -70,11 +65,6 @@ def why_not_on(release: Release, gpu: Gpu) -> str:
     return ""
 
 
-def is_complete(path: Path) -> bool:
-    """Return whether the installation at `path` was completed."""
-    return (path / COMPLETE).exists()
-
-
 def gigabytes(release: Release) -> int:
     """Return how much space an environment needs, at most: uv links what it has in its cache; 0 for a build without CUDA."""
     return GIGABYTES.get(minor(release.version)[0], max(GIGABYTES.values())) if expected_build() == "cuda" else 0
@@ -93,7 +83,7 @@ def install(folder: Path, release: Release, python: str, campaign: Campaign) -> 
     built = [f"# {BACKEND}={os.environ[BACKEND]}"] if os.environ.get(BACKEND) else []
     text = "\n".join([*requirements, *built, *(f"# {_digest(source, campaign)} of {source}" for source in campaign.sources())])
     with files.locked(path.with_name(f".{path.name}.lock")):  # uv would remove what another program has installed
-        if not (is_complete(path) and (path / COMPLETE).read_text(encoding="utf-8") == text):
+        if not ((path / COMPLETE).exists() and (path / COMPLETE).read_text(encoding="utf-8") == text):
             interpreter = uv.find_python(python)
             assert interpreter is not None  # `sides.of_release` has found it
             try:

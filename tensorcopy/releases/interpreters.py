@@ -28,6 +28,8 @@ from tensorcopy.worker.processes import ReportProgress, ignore_progress
 SEARCH_PATHS = ("PYTHONPATH", "ASV_PYTHONPATH")  # Python's and asv's: asv's runner drops what is only in the first
 PACKAGE = Path(__file__).resolve().parents[1]
 CHECKOUT = PACKAGE.parent
+IS_CHECKOUT = (CHECKOUT / "asv.conf.json").exists()  # or else this package is installed from a wheel
+OWN_SUITES = CHECKOUT / "benchmarks" if IS_CHECKOUT else PACKAGE / "suites"  # the folder of tensorcopy's suites
 SUITES_NAME = "tensorcopy_suites"  # the name by which a project's suites import tensorcopy's
 FILE = "tensorcopy.toml"  # that declares a campaign
 GUIDE = "tensorcopy init writes an example into an empty folder"
@@ -94,22 +96,9 @@ def run_probe(
 
 
 def search_path(folders: Sequence[Path], python: Path) -> str:
-    """Return a PYTHONPATH with these folders.
-
-    The caller's PYTHONPATH is kept for the running Python only; it does not fit another one.
-    """
-    callers = os.environ.get("PYTHONPATH", "") if python == Path(sys.executable) else ""
+    """Return a PYTHONPATH with these folders, and for the running Python with the caller's."""
+    callers = os.environ.get("PYTHONPATH", "") if python == Path(sys.executable) else ""  # it does not fit another one
     return os.pathsep.join(filter(None, [*map(str, folders), callers]))
-
-
-def is_checkout() -> bool:
-    """Return whether this package is in a checkout, and not installed from a wheel."""
-    return (CHECKOUT / "asv.conf.json").exists()
-
-
-def own_suites() -> Path:
-    """Return the folder of tensorcopy's suites: in the checkout, or in the wheel."""
-    return CHECKOUT / "benchmarks" if is_checkout() else PACKAGE / "suites"
 
 
 def folders(environments: Path, *, with_runner: bool = False) -> list[Path]:
@@ -117,7 +106,7 @@ def folders(environments: Path, *, with_runner: bool = False) -> list[Path]:
 
     with_runner : whether one has asv_runner, which is pure Python: for interpreters that do not have it
     """
-    made = [_linked(environments.absolute() / "tensorcopy", {"tensorcopy": PACKAGE, SUITES_NAME: own_suites()})]
+    made = [_linked(environments.absolute() / "tensorcopy", {"tensorcopy": PACKAGE, SUITES_NAME: OWN_SUITES})]
     if with_runner:
         runner = Path(str(distribution("asv_runner").locate_file("asv_runner")))
         made.append(_linked(environments.absolute() / "asv-runner", {"asv_runner": runner}))

@@ -20,7 +20,6 @@ from uv import find_uv_bin
 from tensorcopy import files
 from tensorcopy.errors import TensorcopyError, of_text
 
-UNSOLVABLE = "No solution found"  # begins what uv says of requirements that exclude each other
 FIRST, LAST = 200, 700  # characters of uv's output that are shown: what was built, and why it failed
 
 
@@ -61,15 +60,17 @@ def index_entry(version: str) -> dict[str, Any]:
     return next(each for each in entries if each["name"] == "torch")
 
 
-def following(version: str) -> str | None:
-    """Return the version of torch after another one on the index; None without one. Raises TensorcopyError without the index."""
+def newer(version: str) -> list[str]:
+    """Return the versions of torch after another one on the index, in order. Raises TensorcopyError without the index."""
+    versions = [version]
     options = ["--no-header", "--no-annotate", "--no-deps", "--prerelease", "disallow", "--resolution", "lowest-direct"]
     try:
-        return _run("pip", "compile", "--quiet", *options, "-", given=f"torch>{version}").strip().partition("==")[2]
+        while following := _run("pip", "compile", "--quiet", *options, "-", given=f"torch>{versions[-1]}").strip():
+            versions.append(following.partition("==")[2])
     except TensorcopyError as error:
-        if UNSOLVABLE in error.got:
-            return None
-        raise
+        if "No solution found" not in error.got:  # which uv says where no release is newer
+            raise
+    return versions[1:]
 
 
 def _run(*arguments: str, given: str = "") -> str:

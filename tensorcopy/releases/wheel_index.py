@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tensorcopy.errors import TensorcopyError
 from tensorcopy.releases import uv
-from tensorcopy.releases.release_table import TABLE, Release, ReleaseIndex
+from tensorcopy.releases.release_table import TABLE, Release
 
 NUMPY = "1.26.4"  # runs with every torch from 1.9 to 2.15 on Python 3.9 to 3.12
 WHEEL = re.compile(r"-cp3(\d+)-cp\d+m?-(?:manylinux\w*|linux)_x86_64\.whl")
@@ -48,11 +48,3 @@ def release(version: str) -> Release:
         cuda=constants.get("cuda", ""),
         kernels=tuple(match[0].decode().split()) if match else (),
     )
-
-
-def unknown(releases: ReleaseIndex) -> list[str]:
-    """Return the versions on the index that are newer than a table's newest, in order. Raises TensorcopyError without the index."""
-    versions = [releases[-1].version]
-    while following := uv.following(versions[-1]):
-        versions.append(following)
-    return versions[1:]
