@@ -6,6 +6,7 @@ A release's SHA is PyTorch's own, its tag is like "v2.15.0". Their order is by v
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from asv.console import log
 
@@ -23,12 +24,11 @@ def find(name: str, campaign: Campaign) -> Release | str:
     try:
         release = campaign.releases.find(name.removesuffix("^"))
     except TensorcopyError as error:
-        if commit := git.find(name):
-            return commit
+        with suppress(TensorcopyError):  # no commit, no repository or no git
+            return git.commit(name)
         what, allowed = "unknown torch release or git revision", f"{error.allowed}, or a branch, tag or SHA of this repository"
         raise TensorcopyError(what, got=repr(name), allowed=allowed, next=error.next) from error
-    rows: list[Release] = [*campaign.releases]
-    return rows[max(0, rows.index(release) - name.endswith("^"))]
+    return campaign.releases[max(0, campaign.releases.index(release) - name.endswith("^"))]
 
 
 def pair(names: Sequence[str], campaign: Campaign) -> tuple[list[Release], list[str]]:

@@ -18,11 +18,6 @@ def commit(name: str) -> str:
     return _output("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", wanted=f"the commit {name}").strip()
 
 
-def find(name: str) -> str:
-    """Return the full SHA of a commit; "" for an unknown name, also outside a repository."""
-    return printed("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-
-
 def printed(*arguments: str) -> str:
     """Return what a git command prints; "" where it fails, or git is missing."""
     if shutil.which("git") is None:

@@ -145,12 +145,8 @@ def _kept(described: Mapping[str, Any], specs: SuiteTable) -> Benchmark:
 
 def selected(suites: Suites, cases: Collection[str], *, timed: bool) -> dict[str, Benchmark]:
     """Return the benchmarks that have some of these cases, each with them; timed : whether those that are timed, or those that count."""
-    chosen = {}
-    for name, suite in suites.items():
-        own = {text: index for index, text in enumerate(suite.names) if text in cases}
-        if own and suite.timed == timed:
-            chosen[name] = replace(suite, selected=own)
-    return chosen
+    found = {name: {text: index for index, text in enumerate(suite.names) if text in cases} for name, suite in suites.items()}
+    return {name: replace(suites[name], selected=own) for name, own in found.items() if own and suites[name].timed == timed}
 
 
 def take(
@@ -167,7 +163,6 @@ def take(
     All are pinned to one core that this process may use, at random, on a system that can. With one side, its methods take turns: so they
     can be compared with each other, where no other side can.
 
-    machine : the name of this one
     fields : what the launch has besides: the number of the reference, or what the methods of a side that counts were observed to do
 
     Raises SideFailed for a side that cannot start, TensorcopyError where none of these cases was timed, and DiskError.
@@ -199,25 +194,22 @@ def _timed(
     by_device: dict[str, dict[Any, tuple[list[str], Benchmark, bool]]] = {}
     for name, suite in suites.items():
         for text, index in suite.selected.items():
-            if any(text in of_side for of_side in numbers):
-                case = suite.cases[index]
-                sizes = {name: int(value) for name, value in case.parameters if value.isdecimal()}
-                alone = not suite.spec.shipped or max(4 * sizes.get("numel", 0), sizes.get("nbytes", 0)) > LARGEST_SHARED  # as of float32
-                together = (name, text) if alone or len(numbers) > 1 else case.besides
-                of_device = by_device.setdefault(case.device, {})
-                of_device.setdefault(together, ([], suite, alone))[0].append(text)
+            case = suite.cases[index]
+            sizes = {name: int(value) for name, value in case.parameters if value.isdecimal()}
+            alone = not suite.spec.shipped or max(4 * sizes.get("numel", 0), sizes.get("nbytes", 0)) > LARGEST_SHARED  # as of float32
+            together = (name, text) if alone or len(numbers) > 1 else case.besides
+            by_device.setdefault(case.device, {}).setdefault(together, ([], suite, alone))[0].append(text)
     by_case: dict[tuple[str, int], Sequence[Turns]] = {}
-    of_all = sum(len(texts) for of_device in by_device.values() for texts, _, _ in of_device.values())
+    of_all = sum(len(suite.selected) for suite in suites.values())
     for of_device in shuffled(by_device.values()):
         for texts, suite, alone in shuffled(of_device.values()):
             report_progress(len(by_case) / of_all, suite.name)
-            indices = [of_side.get(texts[0]) for of_side in numbers]
             for process in processes if alone else ():
                 process.end_fork()
             if len(texts) > 1:
                 turns = [[each] for each in _of_methods(processes[0], suite, [numbers[0].get(text) for text in texts])]
             else:
-                turns = [_with_equal_memory(processes, suite, indices)]
+                turns = [_with_equal_memory(processes, suite, [of_side.get(texts[0]) for of_side in numbers])]
             for process in processes if alone else ():
                 process.end_fork()
             by_case.update(((suite.name, suite.selected[text]), each) for text, each in zip(texts, turns))
@@ -322,9 +314,8 @@ def _counted(process: Process, suites: Suites, report_progress: ReportProgress) 
         elif answer.skipped is not None:
             suite.skipped[str(index)] = {ALL: answer.skipped}
         else:
-            suite.failed[str(index)] = {
-                ALL: answer.failed or f"it returned {answer.value}, beyond {launches.LARGEST_VALUE:g} or its inverse"
-            }
+            reason = answer.failed or f"it returned {answer.value}, beyond {launches.LARGEST_VALUE:g} or its inverse"
+            suite.failed[str(index)] = {ALL: reason}
         if not benchmark.spec.shipped:
             process.end_fork()
     process.end_fork()

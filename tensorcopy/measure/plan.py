@@ -24,7 +24,6 @@ OF_VALUES = 3  # launches that tell how much a tracked value varies; its benchma
 START_SECONDS, CASE_SECONDS = 3.0, {"times": 0.05, "counts": 0.3}
 
 OBSERVED = ""  # in place of a case: what the methods of a side do, which a launch of counts tells
-Left = Mapping[tuple[Place, str], int]  # launches that are missing, by side and case
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Task:
 
     kind: Literal["times", "counts"]
     sides: tuple[Side, ...]  # the reference is the last, if it is not measured for itself
-    left: Left
+    left: Mapping[tuple[Place, str], int]  # launches that are missing, by side and case
 
     def __str__(self) -> str:
         return " and ".join(map(str, self.sides)) if len(self.sides) <= 2 else counted(len(self.sides), "side")
@@ -127,8 +126,6 @@ def tasks(
 ) -> list[Task]:
     """Return what sides lack: turns of those of each Python, or in interpreters, those of the newest release alone, and counts.
 
-    failed : the sides that cannot be measured
-    stored : the launches that are there
     opened : the provenance of sides that are known, see `counts`
     """
     of_history, alone, there = timed(suites, newest=False), timed(suites, newest=True), counts(stored, suites, opened)
@@ -185,10 +182,7 @@ def fewest(there: Counter[tuple[Place, str]], side: Side, suites: Suites) -> int
 
 
 def missing(sides: Iterable[Side], suites: Suites, there: Counter[tuple[Place, str]], launches: int) -> dict[tuple[Place, str], int]:
-    """Return how many launches each side lacks of each case of these suites.
-
-    there : as `counts` returns it; launches : that each shall have
-    """
+    """Return how many of these launches each side lacks of each case of these suites; there : as `counts` returns it."""
     texts = [text for suite in suites.values() for text in suite.selected]
     return {(side.place, text): max(0, launches - there[side.place, text]) for side in sides for text in texts}
 

@@ -96,10 +96,10 @@ class Process:
         """Start it; folder : for its temporary files, a new one; core : on which it will be timed. Raises SideFailed."""
         self.program, self._folder, self._core = program, folder, core
         self._number, self._fork = 0, 0  # of requests and forks
-        self._has_fork = False
         self._start()
 
     def _start(self) -> None:
+        self._has_fork = False
         self._folder.mkdir(parents=True, exist_ok=True)
         own = {"TENSORCOPY_PADDING": "x" * chance.randrange(PADDING), "PYTHONHASHSEED": str(chance.randrange(2**32))}
         self._buffer, self._errors = b"", tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
@@ -162,7 +162,6 @@ class Process:
     def _start_again(self) -> None:
         """End the process, and start it again. Raises SideFailed."""
         self.close()
-        self._has_fork = False
         self._start()
         self.wait()
 

@@ -6,7 +6,6 @@ the files that are there, and takes the launches that are missing.
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import shutil
@@ -26,7 +25,7 @@ from tensorcopy.errors import DiskError, TensorcopyError
 from tensorcopy.judge import comparisons
 from tensorcopy.judge.comparisons import Comparison, Question
 from tensorcopy.judge.paired import Change, Reason
-from tensorcopy.measure import git, launch, plan, settings, sides
+from tensorcopy.measure import launch, plan, settings, sides
 from tensorcopy.measure.launch import Benchmark
 from tensorcopy.measure.plan import Request, Task
 from tensorcopy.measure.process import Program, SideFailed, shuffled
@@ -49,9 +48,6 @@ EXACT = 0.5  # of a margin: half of an interval that decides a comparison
 # Launches that begin a comparison which is measured for one answer. With four, variances are known so badly that more than 5 % of families
 # of cases have a false alarm
 FIRST = 8
-UNDECIDED = (Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES)  # what more launches can decide
-
-ALONE = "measured alone, and compared with no other release: measure takes turns with a reference, several --interpreter with each other"
 
 
 @dataclass
@@ -99,14 +95,22 @@ class Run:
         return [task for task in found if task.kind in kinds]
 
     def begin(self) -> None:
-        """Open a side that tells the suites, an installed one or else the newest, before any other is installed.
+        """Say what will be installed, and open a side, which tells the suites.
 
-        Raises TensorcopyError where there is no such side or no suite, and DiskError.
+        It is an installed one, or else the newest. Raises TensorcopyError where there is no such side or no suite, and DiskError.
         """
         files.require_room(self.folder)
         if self.request.needs == "cuda":
             self.leave_out()
-        self.announce_installing()
+        every = [*self.request.sides, *filter(None, [self.request.reference])]
+        lacking = [each for each in every if not each.is_installed(self.campaign, self.paths)]
+        missing = {each.path(self.campaign, self.paths): each for each in lacking}.values()
+        self.installed = len(missing)
+        if missing:
+            folder = next(each for each in (self.paths.environments, *self.paths.environments.parents) if each.exists())
+            needed = sum(environments.gigabytes(each.release) for each in missing)
+            size = f"about {needed} GB, and " if needed else ""
+            self.say(f"{counted(len(missing), 'environment')} to install: {size}{shutil.disk_usage(folder).free / 1e9:.0f} GB are free")
         self.share_suites()
         for side in sorted(self.request.sides, key=lambda side: (side.is_installed(self.campaign, self.paths), side.release), reverse=True):
             self.open([side])
@@ -134,18 +138,6 @@ class Run:
         able = tuple(side for side in request.sides if side not in reasons)
         self.request = replace(request, sides=able, reference=None if request.reference in reasons else request.reference)
 
-    def announce_installing(self) -> None:
-        """Say how many environments will be installed, and how large they are."""
-        every = [*self.request.sides, *filter(None, [self.request.reference])]
-        lacking = [each for each in every if not each.is_installed(self.campaign, self.paths)]
-        missing = {each.path(self.campaign, self.paths): each for each in lacking}.values()
-        self.installed = len(missing)
-        if missing:
-            folder = next(each for each in (self.paths.environments, *self.paths.environments.parents) if each.exists())
-            needed = sum(environments.gigabytes(each.release) for each in missing)
-            size = f"about {needed} GB, and " if needed else ""
-            self.say(f"{counted(len(missing), 'environment')} to install: {size}{shutil.disk_usage(folder).free / 1e9:.0f} GB are free")
-
     def share_suites(self) -> None:
         """Let the earlier of two commits run its own suites where it cannot import those of the later one.
 
@@ -161,12 +153,6 @@ class Run:
             own = replace(before, revision=replace(revision, suites_from=revision.folder))
             del self.opened[before]
             self.request = replace(self.request, sides=(own, after))
-            return
-        suites = os.path.relpath(self.opened[before].suites, revision.suites_from)
-        place, commits = os.path.normpath(f"{git.prefix()}{suites}"), [side.place[2] for side in self.request.sides]
-        below = [name.removeprefix(f"{place}/") for name in git.changed(*commits) if name.startswith(f"{place}/")]
-        if edited := [f"{suites}/{name}" for name in below if (revision.folder / suites / name).is_file()]:
-            self.notes[f"{some(edited)} differs: both commits ran the later one's suites, so that this change is not compared"] = None
 
     def open(self, wanted: Iterable[Side]) -> None:
         """Open sides, installed unless they are; those that cannot be measured are `failed`, or raise it where both are needed.
@@ -263,13 +249,14 @@ class Run:
         Raises TensorcopyError for a named history of other conditions, and DiskError.
         """
         files.require_room(self.folder)
+        host = re.sub(r"[^\w.+-]", "-", platform.node()).strip("._+-")[: settings.LONGEST_NAME] or "host"
         programs, fields = [self.opened[side] for side in task.sides], dict[str, Any]()
         if task.kind == "counts":
             fields = dict(programs[0].observed)
         elif self.request.reference in task.sides and len(programs) > 1:
             fields = {"reference": task.sides.index(self.request.reference)}
         try:
-            taken = launch.take(programs, machine_name(), task.cases, kind=task.kind, report_progress=report, **fields)
+            taken = launch.take(programs, host, task.cases, kind=task.kind, report_progress=report, **fields)
         except SideFailed as error:
             if self.request.together:
                 raise
@@ -277,7 +264,7 @@ class Run:
             return None
         conditions = histories.conditions_of(taken, requires=self.campaign.requires)
         named = self.request.history
-        name = named or self.request.machine or machine_name()
+        name = named or self.request.machine or host
         folder, is_new = histories.folder_of(self.folder, conditions, name, is_named=bool(named))
         launches.write(folder, taken)
         self.launches.append(taken)
@@ -312,7 +299,8 @@ class Run:
             for device, reason in each.provenance.get("unsupported", {}).items():
                 self.notes[f"torch {side.release.version} is not measured on {device}: {reason}"] = None
         if any(each.kind == "times" and len(each.sides) == 1 for each in self.launches) and not self.request.together:
-            self.notes[ALONE] = None
+            others = "measure takes turns with a reference, several --interpreter with each other"
+            self.notes[f"measured alone, and compared with no other release: {others}"] = None
         if self.is_over and self.left:
             self.notes[f"stopped at the end of its time: {counted(self.left, 'launch')} left; the same command takes them"] = None
         if self.is_over and self.installed:
@@ -370,7 +358,7 @@ def run(
 
 def is_wide(case: Case, change: Change, half: float | None) -> bool:
     """Return whether a time was compared less exactly than half of an interval, as a share, says; None for what a history shall have."""
-    if not change.timed or change.reason not in (Reason.CHANGED, Reason.WITHIN_MARGIN, *UNDECIDED):
+    if not change.timed or change.reason not in (Reason.CHANGED, Reason.WITHIN_MARGIN, Reason.INTERVAL_TOO_WIDE, Reason.TOO_FEW_LAUNCHES):
         return False
     if not change.interval:
         return half is not None
@@ -413,11 +401,6 @@ def compared(request: Request, outcome: Run, campaign: Campaign, margin: float |
 def revisions_folder(paths: Paths) -> Path:
     """Return the folder of the launches of git commits."""
     return paths.environments.parent / "revisions" / "results"
-
-
-def machine_name() -> str:
-    """Return the name of this machine: of the histories that begin here, unless a user names one."""
-    return re.sub(r"[^\w.+-]", "-", platform.node()).strip("._+-")[: settings.LONGEST_NAME] or "host"
 
 
 def measured_here(history: str, own: Campaign, paths: Paths) -> set[str]:

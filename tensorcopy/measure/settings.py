@@ -67,7 +67,6 @@ def expression(text: str) -> str:
 def machine_name(text: str) -> str:
     """Return a valid name of a machine unchanged: it becomes a folder of the results."""
     if not re.fullmatch(rf"\w[\w.+-]{{0,{LONGEST_NAME - 1}}}", text) or text.endswith(".") or len(text.encode()) > LONGEST_FOLDER:
-        raise argparse.ArgumentTypeError(
-            f"got {text[:LONGEST_NAME]!r}; allowed: up to {LONGEST_NAME} letters, digits and . _ + - after a letter or digit"
-        )
+        allowed = f"up to {LONGEST_NAME} letters, digits and . _ + - after a letter or digit"
+        raise argparse.ArgumentTypeError(f"got {text[:LONGEST_NAME]!r}; allowed: {allowed}")
     return text

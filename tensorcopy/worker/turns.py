@@ -73,19 +73,18 @@ class AsvLoop:
     def calibrate(self, calls: int = 0) -> None:
         """Make so many calls a turn; 0 for as many as the benchmark declares, or as fill a turn."""
         declared, self.calls = self.calls, calls or self.calls or 1
-        if not declared:
-            self.seconds(1)  # the first call may import something
-            start = monotonic()
-            # a turn is long enough when two are: one may have been interrupted
-            while (
-                not calls and monotonic() - start < CALIBRATION_SECONDS and any(self.seconds(self.calls) < TURN_SECONDS for _ in range(2))
-            ):
-                self.calls *= 2
-            taken: list[float] = []
-            if self.calls == 1 and self._timer is default_timer:
-                waits = waiting(lambda: taken.append(self.seconds(1)))
-                if min(taken) > TURN_SECONDS and not waits:
-                    self._timer = thread_time  # a call that is longer than a time slice is interrupted on any busy core
+        if declared:
+            return
+        self.seconds(1)  # the first call may import something
+        end = monotonic() + CALIBRATION_SECONDS
+        # a turn is long enough when two are: one may have been interrupted
+        while not calls and monotonic() < end and any(self.seconds(self.calls) < TURN_SECONDS for _ in range(2)):
+            self.calls *= 2
+        taken: list[float] = []
+        if self.calls == 1 and self._timer is default_timer:
+            waits = waiting(lambda: taken.append(self.seconds(1)))
+            if min(taken) > TURN_SECONDS and not waits:
+                self._timer = thread_time  # a call that is longer than a time slice is interrupted on any busy core
 
     def move(self) -> None:
         """Do nothing: the inputs are the benchmark's own."""
@@ -110,7 +109,7 @@ class Suites:
         """Import each module and make each benchmark once, as asv's discovery does: what is shared by forks is made before them."""
         from asv_runner.discovery import _get_benchmark
 
-        self._made: dict[str, Callable[[], Any]] = {}
+        self.made: dict[str, Callable[[], Any]] = {}
         self.described: list[dict[str, Any]] = []
         self.broken: dict[str, str] = {}
         for place, *parts in self._members(Path(folder).name):
@@ -119,16 +118,9 @@ class Suites:
             except Exception as error:  # its parameters are a number, or cannot be shown, or its class raises
                 self.broken[place] = line_of(error)
                 continue
-            if benchmark is not None and benchmark.name not in self._made:  # of two of one name asv runs the first
-                self._made[benchmark.name] = partial(_get_benchmark, *parts)
+            if benchmark is not None and benchmark.name not in self.made:  # of two of one name asv runs the first
+                self.made[benchmark.name] = partial(_get_benchmark, *parts)
                 self.described.append({name: getattr(benchmark, name, None) for name in DESCRIBED})
-
-    def make(self, name: str, index: int) -> Any:
-        """Return a benchmark with the parameters of a case; index : -1 where it has none."""
-        benchmark = self._made[name]()
-        if index >= 0:
-            benchmark.set_param_idx(index)
-        return benchmark
 
     def _members(self, name: str) -> Iterator[tuple[str, str, ModuleType, Any, Any]]:
         """Yield what may be a benchmark of a module, or of those below it: where it is, and what asv makes one of."""
@@ -166,7 +158,12 @@ class Fork:
             seconds = fastest(loop)
             return {"turn": [seconds, (page_faults() - before) / loop.calls]}
         if "case" in request:
-            loop = self._loop(self._benchmark(request["case"], request["index"]))
+            benchmark = self._benchmark(request["case"], request["index"])
+            suite: Any = getattr(benchmark.func, "__self__", None)
+            if own := hasattr(suite, "tensorcopy_loops"):
+                suite.tensorcopy_loops = []
+                benchmark.func(*benchmark._build_params())  # appends its own loop
+            loop = suite.tensorcopy_loops[0] if own else AsvLoop(benchmark)
             loop.calibrate(request["calls"])
             self._loops.append((loop, Path.cwd()))
             return {"case": [len(self._loops) - 1, loop.calls]}
@@ -189,10 +186,15 @@ class Fork:
         return {"end": True}
 
     def _benchmark(self, name: str, index: int) -> Any:
-        """Return a benchmark that is set up. Raises SkipNotImplemented where its setup or its parameters skip it."""
+        """Return a benchmark that is set up; index : of the case, -1 where it has no parameters.
+
+        Raises SkipNotImplemented where its setup or its parameters skip it.
+        """
         from asv_runner.benchmarks.mark import SkipNotImplemented
 
-        benchmark = self._suites.make(name, index)
+        benchmark = self._suites.made[name]()
+        if index >= 0:
+            benchmark.set_param_idx(index)
         if benchmark.setup_cache_key is not None:
             benchmark.set_cache(self._cached(benchmark))
         with redirect_stdout(io.StringIO()) as printed:
@@ -220,15 +222,6 @@ class Fork:
         if reason:
             raise RuntimeError(reason)
         return value
-
-    def _loop(self, benchmark: Any) -> Any:
-        """Return the loop of a time benchmark, not calibrated."""
-        suite: Any = getattr(benchmark.func, "__self__", None)
-        if not hasattr(suite, "tensorcopy_loops"):
-            return AsvLoop(benchmark)
-        suite.tensorcopy_loops = []
-        benchmark.func(*benchmark._build_params())
-        return suite.tensorcopy_loops[0]
 
 
 def _in_fork(fork: Fork, line: str, requests: int, answers: int, folder: Path) -> NoReturn:
@@ -303,8 +296,7 @@ def waiting(call: Callable[[], object]) -> bool:
     call may wait for a page of a library: its side would be timed by the clock, and on a busy core read twice as slow as the others.
     """
     if not sys.platform.startswith("linux"):  # nothing tells
-        for _ in range(WAITS):
-            call()
+        call()
         return True
     from resource import RUSAGE_THREAD, getrusage  # type: ignore[attr-defined,unused-ignore]
 
