@@ -62,6 +62,13 @@ def test_a_call_that_sleeps_gives_up_the_core():
     assert not all(waiting(lambda: time.sleep(seconds.pop()) if seconds else None) for _ in range(20))
 
 
+def test_a_declared_number_of_calls_is_kept():
+    """As with asv; nothing is called to find another one."""
+    loop = turns.AsvLoop(SimpleNamespace(number=3, _build_params=tuple, _setups=[]))
+    loop.calibrate()
+    assert loop.calls == 3
+
+
 @pytest.mark.parametrize("sides", [2, 3, 6])
 def test_a_difference_smaller_than_the_noise_of_a_turn_is_not_made_smaller(sides):
     """Of any number of sides: +5 % where turns are slower by up to 20 %, and one of ten by much more."""
