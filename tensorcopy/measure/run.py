@@ -95,7 +95,7 @@ class Run:
         return [task for task in found if task.kind in kinds]
 
     def begin(self) -> None:
-        """Say what will be installed, and open a side, which tells the suites.
+        """Say what will be installed, then open a side that tells the suites.
 
         It is an installed one, or else the newest. Raises TensorcopyError where there is no such side or no suite, and DiskError.
         """

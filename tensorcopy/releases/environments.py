@@ -40,6 +40,7 @@ STEADY = {
     "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
 }
 RUNNER = version("asv_runner")  # of every environment: that of this program, because it decides how a sample is taken
+
 # the branch of the oldest driver on Linux by CUDA's major version, from "Minimum Required Driver Version for CUDA Minor Version
 # Compatibility" of docs.nvidia.com/cuda/cuda-toolkit-release-notes; 10.2, which has no such compatibility, needs that of its own toolkit
 OLDEST_DRIVER = {10: 440, 11: 450, 12: 525, 13: 580}
