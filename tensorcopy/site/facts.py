@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import sha256
 from itertools import groupby, pairwise, zip_longest
-from math import inf, log
+from math import inf
 from typing import Any, NamedTuple
 
 from tensorcopy.campaign import Campaign, VerdictRules
@@ -33,7 +33,7 @@ SPEAKING = ("device", "dtype", "layout", "memory", "method", "nbytes", "quantity
 CHANGED = (Verdict.SLOWER, Verdict.FASTER)
 GROUPS, LARGE = 4, 0.05  # groups that a sentence names at most, and the share of the difference from which on it does
 LONGEST = 100  # characters of a name in an address: a disk takes 255 bytes
-EXPLAINS = 0.25  # the share of the logarithm of a time's ratio from which on that of the instructions explains it
+EXPLAINS = 1e9  # instructions for each second of a change from which on they explain it: torch executes some 2 to 7 in a nanosecond
 NOT_COUNTED, SAME = "not counted", "same instructions"
 Pair = tuple[str, str, str]  # a device and two releases, the one that is compared with first
 
@@ -228,17 +228,21 @@ class ShownHistory:
 
     def explained(self, case: Case, step: Step) -> tuple[str, Cause | None]:
         """Return how the instructions of a case changed with its time, and the functions behind that for the smallest tensor, if known."""
-        (before, after), order = (side.version for side in self.sides(case, step)), self.releases.index
-        ratio = self.cases[case].count_ratio(before, after)
-        if ratio and not _explains(ratio, step):
-            more = "" if case_history.are_same(ratio) else ", which do not explain it"
-            return f"{instructions_text(ratio)}{more}: probably the layout of the binary", None
-        text = instructions_text(ratio) if ratio else f"instructions {NOT_COUNTED}"
+        sides, order, seconds = self.sides(case, step), self.releases.index, step.after - step.before
+        first, second = (side.count_of(case) for side in sides)
+        text, more = f"instructions {NOT_COUNTED}", 0.0
+        if first and second:
+            text, more = instructions_text(second / first), second - first
+            if case_history.are_same(second / first) or more / seconds < EXPLAINS:
+                unlike = "" if case_history.are_same(second / first) else ", which do not explain it"
+                return f"{text}{unlike}: probably the layout of the binary", None
         causes = self.causes.get(subject(case), []) if case.device == "cpu" and case.spec.timed else []
-        covering = (each for each in causes if order(each.before.version) < order(after) <= order(each.after.version))
-        if cause := next(covering, None):
-            return text, cause if cause.difference.changed and _explains(cause.difference.ratio, step) else None
-        return f"{text}; not profiled", None
+        after = order(sides[1].version)
+        cause = next((each for each in causes if order(each.before.version) < after <= order(each.after.version)), None)
+        if cause is None:
+            return f"{text}; not profiled", None
+        own = cause.difference.total  # of a tensor without grad
+        return text, cause if cause.difference.changed and own / seconds >= EXPLAINS and own / (more or own) >= 0.5 else None
 
     @cached_property
     def compared(self) -> dict[Pair, Comparison]:
@@ -312,11 +316,6 @@ class Cause(NamedTuple):
 def _undoes(gain: Step, slowdown: Step) -> bool:
     """Return whether a gain takes the slowdown before it back: to a time at most `MARGIN` longer, and rather that than a gain beside it."""
     return slowdown.rises and 1 / slowdown.ratio**2 < gain.ratio <= (1 + MARGIN) / slowdown.ratio
-
-
-def _explains(ratio: float, step: Step) -> bool:
-    """Return whether a change of the instructions is one, in the direction of that of the time, and at least a quarter of it."""
-    return not case_history.are_same(ratio) and log(ratio) / log(step.ratio) >= EXPLAINS
 
 
 def instructions_text(ratio: float | None) -> str:

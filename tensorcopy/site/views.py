@@ -271,9 +271,6 @@ def _open(site: Site, device: str, history: ShownHistory) -> Values:
     }
 
 
-# comparisons
-
-
 def _pairs(history: ShownHistory, device: str) -> Values:
     """Return how each release compares with the one before it, and the newest with it, on a device of a history."""
     results = history.on(device) or history.results
@@ -323,9 +320,6 @@ def _compared(history: ShownHistory, pair: Pair) -> Values:
         "behaviour": [],
         "environment": comparison.environment,
     }
-
-
-# data
 
 
 def _provenance(history: ShownHistory) -> Values:

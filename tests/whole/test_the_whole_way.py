@@ -56,7 +56,7 @@ def test_the_dashboard_prints_each_stage_and_the_page(measured):
     assert re.search(
         r"1 launch of 1 side, and counts of 1 release: about \d+ min[^\n]*\n"
         r"(?:[^\n]*\n)*?"
-        rf"counting torch {NEWEST.version} on Python 3.11, launch 1 of 1\n"
+        rf"torch {NEWEST.version} on Python 3.11, launch 1 of 1\n"
         r"publishing the site",
         measured[1].stdout,
     )
