@@ -170,7 +170,7 @@ def write_counts(
     made, made_launches = side(side_name, **provenance), []
     seed = zlib.crc32(f"{machine} {side_name} counts {sorted(cases)} {start}".encode())
     for number in range(max(map(len, repeats.values()), default=1)):
-        suites: dict[str, launches.Suite] = {}
+        suites: dict[str, launches.StoredSuite] = {}
         described, places = _suites(repeats, dict.fromkeys((name.split()[0] for name in repeats), "unit") | dict(units or {}))
         for name, values in repeats.items():
             if number < len(values):

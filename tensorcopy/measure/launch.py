@@ -26,7 +26,7 @@ from tensorcopy.errors import NOWHERE, TensorcopyError, of_text
 from tensorcopy.measure.process import Process, Program, Reply, chance, shuffled, started
 from tensorcopy.results import launches
 from tensorcopy.results.cases import Case, cases_of, names_of
-from tensorcopy.results.launches import ALL, OTHER_VERSION, UNIT, Launch, Row, Side, Suite
+from tensorcopy.results.launches import ALL, OTHER_VERSION, UNIT, Launch, Row, StoredSide, StoredSuite
 from tensorcopy.results.suite_specs import TIMED, SuiteSpec, SuiteTable
 from tensorcopy.worker.processes import ReportProgress, ignore_progress
 from tensorcopy.worker.turns import usual
@@ -76,9 +76,9 @@ class Benchmark:
         """Whether it is timed, and does not count or track something."""
         return self.type in TIMED
 
-    def stored(self) -> Suite:
+    def stored(self) -> StoredSuite:
         """Return it as a launch stores it, still without times."""
-        return Suite(version=self.version, param_names=self.param_names, params=self.params, unit=self.unit, type=self.type)
+        return StoredSuite(version=self.version, param_names=self.param_names, params=self.params, unit=self.unit, type=self.type)
 
 
 Suites = Mapping[str, Benchmark]  # by name
@@ -183,7 +183,7 @@ def take(
 
 def _timed(
     processes: Sequence[Process], suites: Suites, numbers: Sequence[Mapping[str, int]], report_progress: ReportProgress
-) -> dict[str, Suite]:
+) -> dict[str, StoredSuite]:
     """Let all sides time the selected cases in turns, in random order, those of a device after each other.
 
     A case of an unknown suite, or of a large tensor, has forks of its own. The others share one: a fork takes 30 ms, as long as the turns
@@ -301,9 +301,9 @@ def play(players: Sequence[tuple[Process, int | None]], suite: Benchmark) -> lis
     return turns
 
 
-def _counted(process: Process, suites: Suites, report_progress: ReportProgress) -> dict[str, Suite]:
+def _counted(process: Process, suites: Suites, report_progress: ReportProgress) -> dict[str, StoredSuite]:
     """Run every selected case that counts something, once."""
-    of_suites: dict[str, Suite] = {}
+    of_suites: dict[str, StoredSuite] = {}
     jobs = [(benchmark, index) for benchmark in suites.values() for index in benchmark.selected.values()]
     for done, (benchmark, index) in enumerate(jobs):
         report_progress(done / len(jobs), benchmark.name)
@@ -327,7 +327,7 @@ def document(programs: Sequence[Program], machine: str, began: datetime, seconds
     first, *others = (program.provenance for program in programs)
     shared = {name: value for name, value in first.items() if all(name in each and each[name] == value for each in others)}
     sides = [
-        Side(sha=sha, environment=environment, revision=revision, provenance={name: own[name] for name in own if name not in shared})
+        StoredSide(sha=sha, environment=environment, revision=revision, provenance={name: own[name] for name in own if name not in shared})
         for (sha, environment, revision), own in ((program.place, program.provenance) for program in programs)
     ]
     return Launch(
@@ -342,9 +342,9 @@ def document(programs: Sequence[Program], machine: str, began: datetime, seconds
     )
 
 
-def stored(suites: Suites, by_case: Mapping[tuple[str, int], Sequence[Turns]]) -> dict[str, Suite]:
+def stored(suites: Suites, by_case: Mapping[tuple[str, int], Sequence[Turns]]) -> dict[str, StoredSuite]:
     """Return suites as a launch stores them: of each case the mean of all sides, and by how much each differs from it."""
-    of_suites: dict[str, Suite] = {}
+    of_suites: dict[str, StoredSuite] = {}
     for (name, index), turns in sorted(by_case.items()):
         suite = of_suites.setdefault(name, suites[name].stored())
         for reasons, place in (([each.skipped for each in turns], suite.skipped), ([each.failed for each in turns], suite.failed)):

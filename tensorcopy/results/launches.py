@@ -109,7 +109,7 @@ class Statements(Struct, frozen=True):
     fail: list[Text]
 
 
-class Side(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class StoredSide(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One side of a launch: an environment."""
 
     sha: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]  # of torch
@@ -137,7 +137,7 @@ class Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     in_turns: bool = False  # of a single side, whether this method took turns with the others
 
 
-class Suite(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class StoredSuite(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A benchmark, as asv describes it, and its cases by their number in asv's order."""
 
     version: Name
@@ -170,10 +170,10 @@ class Launch(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     started: Annotated[str, Meta(max_length=40)]  # ISO 8601 in UTC
     ended: Annotated[str, Meta(max_length=40)]
     machine: Name  # that took it
-    sides: Annotated[list[Side], Meta(min_length=1, max_length=200)]
+    sides: Annotated[list[StoredSide], Meta(min_length=1, max_length=200)]
     reference: Number | UnsetType = UNSET  # the number of the side that is in every launch of a run
     provenance: dict[str, Any]  # what all sides share
-    suites: dict[Name, Suite]
+    suites: dict[Name, StoredSuite]
     methods: dict[str, dict[str, Any]] = {}  # of a launch of counts, every method's code and what it was observed to do
     article: dict[str, Any] = {}  # of the same, how many of the article's statements held
 
@@ -194,14 +194,14 @@ def builds(provenance: Mapping[str, Any]) -> dict[str, str]:
     return {name: text for name, text in provenance.get("requires", {}).items() if " " in text}
 
 
-def newest_suites(launches: Iterable[Launch]) -> dict[str, Suite]:
+def newest_suites(launches: Iterable[Launch]) -> dict[str, StoredSuite]:
     """Return every suite in its newest form; what a launch has of another form of it cannot be compared.
 
     launches : in order
 
     It is that of the newest launch, or of the highest version where versions are numbers: an older checkout may measure later.
     """
-    newest: dict[str, Suite] = {}
+    newest: dict[str, StoredSuite] = {}
     for name, suite in ((name, suite) for launch in launches for name, suite in launch.suites.items()):
         version, known = suite.version, newest.get(name, suite).version
         if not (version + known).isdecimal() or not (version + known).isascii() or int(version) >= int(known):

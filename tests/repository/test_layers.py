@@ -69,14 +69,11 @@ def test_the_architecture_page_lists_the_folders_in_the_order_of_their_imports()
     } == set()
 
 
-SHARED = {"methods", "Side"}  # methods are judged, observed and shown; a side runs and is stored
-
-
 def test_a_name_is_that_of_one_class_and_of_one_module():
-    """A reader who searches for a name finds one place, but for few names."""
+    """A reader who searches for a name finds one place; methods alone are judged, observed and shown."""
     modules = Counter(path.stem for path in MODULES.values() if path.stem != "__init__")
     classes = Counter(node.name for path in MODULES.values() for node in nodes(path) if isinstance(node, ast.ClassDef))
-    assert {name for counts in (modules, classes) for name, count in counts.items() if count > 1} == SHARED
+    assert {name for counts in (modules, classes) for name, count in counts.items() if count > 1} == {"methods"}
 
 
 def test_the_modules_that_the_architecture_page_names_are_there():
