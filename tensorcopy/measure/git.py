@@ -84,13 +84,11 @@ def _output(*arguments: str, wanted: str) -> str:
         got = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1] if lines else "no output")
         is_shallow = printed("rev-parse", "--is-shallow-repository") == "true"
         following = "git fetch --unshallow" if is_shallow else "git branch --all and git log show the names, in a clone of this repository"
-        allowed = "commits of this repository, with their history"
-        raise TensorcopyError(f"git cannot provide {wanted}", got=got, allowed=allowed, next=following)
+        raise TensorcopyError(f"git cannot provide {wanted}", got=got, allowed="a commit that is here, with its history", next=following)
     return finished.stdout.decode(errors="surrogateescape")  # a file may have any name
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     if (program := shutil.which("git")) is None:
-        allowed = "git, any recent version"
-        raise TensorcopyError("the program git is missing", got="no git on the PATH", allowed=allowed, next="apt install git")
+        raise TensorcopyError("git is missing", got="no git on the PATH", allowed="git, any recent version", next="apt install git")
     return subprocess.run([program, *arguments], capture_output=True, check=False)

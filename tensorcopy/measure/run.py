@@ -148,11 +148,14 @@ class Run:
             return
         self.open(self.request.sides)
         (after,) = self.request.sides[1:]
+        earlier = {path: revision.folder / path.relative_to(revision.suites_from) for path in self.opened[after].suites.rglob("*.py")}
         if reasons := [f"{what}: {why}" for what, why in self.opened[before].broken.items() if what not in self.opened[after].broken]:
             self.notes[f"{revision.name} runs its own suites: {reasons[0]}"] = None
             own = replace(before, revision=replace(revision, suites_from=revision.folder))
             del self.opened[before]
             self.request = replace(self.request, sides=(own, after))
+        elif edited := [path.name for path, own in earlier.items() if own.is_file() and own.read_bytes() != path.read_bytes()]:
+            self.notes[f"{some(edited)} differs: both commits ran the later one's suites, so that this change is not compared"] = None
 
     def open(self, wanted: Iterable[Side]) -> None:
         """Open sides, installed unless they are; those that cannot be measured are `failed`, or raise it where both are needed.
