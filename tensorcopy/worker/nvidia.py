@@ -112,8 +112,11 @@ def selected(gpus: Sequence[T], selection: str | None, uuid_of: Callable[[T], st
 
 @contextmanager
 def _management() -> Iterator[Any]:
-    """Yield pynvml, with the library initialized; None where it cannot be used."""
+    """Yield pynvml, with the library initialized; None where it cannot be used, or nobody has named it to an interpreter without it."""
     library = _bindings()
+    if library is None:
+        yield None
+        return
     try:
         library.nvmlInit()
     except library.NVMLError:
@@ -127,9 +130,11 @@ def _management() -> Iterator[Any]:
 
 
 def _bindings() -> Any:
-    """Import pynvml: the installed one, or the program's, which is one file and needs Python only."""
+    """Import pynvml: the installed one, or the program's, which is one file and needs Python only; None without either."""
     with suppress(ModuleNotFoundError):
         return importlib.import_module("pynvml")
+    if BINDINGS not in os.environ:
+        return None
     spec = spec_from_file_location("pynvml", os.environ[BINDINGS])
     assert spec is not None
     assert spec.loader is not None

@@ -233,7 +233,7 @@ def test_what_keeps_the_graph_has_a_row_among_the_tensors_timed_or_not(world_fil
 
 def test_a_smaller_time_beside_the_recommended_one_is_explained(world_files):
     first = read(world_files["index.html"])
-    assert "Faster than the recommended method, but doing something else (see “all methods”): x.clone()" in first.by_id("cpu").text
+    assert "Faster than the recommended method, but with a caveat: x.clone()" in first.by_id("cpu").text
     assert "they are as fast or cannot be told apart from it" not in first.by_id("cuda").text
     notes = {str(each.attributes.get("data-part")): each.text for each in first.by_id("cpu").all("div")}  # each below its own table
     assert ["Faster than the recommended" in notes[name] for name in ("requires grad", "no grad")] == [False, True]
@@ -249,7 +249,7 @@ SMALLER = {  # by what a method with a smaller time is to the recommended one: t
     ),
     "at least as fast": (
         [0.9, 0.99, 1.08, 1.17, 1.26, 1.35],
-        ("doing something else (see “all methods”): torch.tensor(x).", "below their names: "),
+        ("with a caveat: torch.tensor(x).", "below their names: "),
     ),
 }
 

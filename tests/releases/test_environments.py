@@ -185,6 +185,10 @@ def test_an_environment_without_pynvml_uses_the_programs():
     variables = {**os.environ, "PYTHONPATH": str(ROOT), nvidia.BINDINGS: file}
     done = subprocess.run([sys.executable, "-S", "-c", code], env=variables, capture_output=True, text=True, check=True)
     assert done.stdout == f"{file}\n"
+    code = "from tensorcopy.worker import nvidia; print(repr(nvidia.driver()))"  # of an interpreter that is asked for its torch
+    del variables[nvidia.BINDINGS]
+    done = subprocess.run([sys.executable, "-S", "-c", code], env=variables, capture_output=True, text=True, check=True)
+    assert done.stdout == "''\n"
 
 
 class Installations(list[Path]):

@@ -58,7 +58,8 @@ def _answers(site: Site, history: ShownHistory, device: str, tables: Mapping[str
     for grad, of in timed.items():
         grids = _times(history, device, grad, of, kept)
         codes = {history.code(case) for grid in grids for case, _ in grid.rows}
-        shown.append((grad, grids, {why: [code for code in each if code in codes] for why, each in choose.smaller(of).items()}))
+        smaller = {why: [code for code in each if code in codes] for why, each in choose.smaller(of).items()}
+        shown.append((grad, grids, smaller, choose.anchor(of[0].request)))
     return {
         "answers": [_answer(history, wish, table, plain[table.request.to], own) for wish, table in answered.items()],
         "own": of_own,
