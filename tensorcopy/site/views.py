@@ -170,7 +170,7 @@ def cell(history: ShownHistory, case: Case) -> Values:
     mark = "?" if change and change.verdict is Verdict.UNKNOWN else "=" if change else ""
     if change and change.changed:
         size = signed_percent(change.size) if case.spec.timed else case.kind.size(first or 0.0, value or 0.0, case.spec.unit)
-        mark = f"{SIGNS['slower' if size.startswith('+') else 'faster']} {size}"
+        mark = f"{SIGNS['slower' if change.verdict.value == case.kind.rises else 'faster']} {size}"
     return {
         "css": "",
         "address": history.address(case),

@@ -112,7 +112,7 @@ def selected(gpus: Sequence[T], selection: str | None, uuid_of: Callable[[T], st
 
 @contextmanager
 def _management() -> Iterator[Any]:
-    """Yield pynvml, with the library initialized; None where it cannot be used, or nobody has named it to an interpreter without it."""
+    """Yield pynvml, with the library initialized; None where it cannot be used, or an interpreter has none."""
     library = _bindings()
     if library is None:
         yield None

@@ -276,6 +276,8 @@ def test_an_answer_says_which_method_takes_less_time_for_another_layout(tmp_path
     times = {f"conversions.BySize.time_conversion {name} 128": world.times(t, t) for name, t in zip(names, (1.0, 2.0, 3.0, 1.9))}
     for layout, of in by_layout.items():
         times |= {f"conversions.ByLayout.time_conversion {name} 128 {layout}": world.times(t, t) for name, t in zip(names, of)}
+    for name, t in zip(names, (4.0, 2.0, 1.0, 2.05)):
+        times[f"conversions.ByLayout.time_conversion {name} 16384 transposed"] = world.times(t, t)
     launch_files.write(tmp_path, times, noise=0.002)
     rows = world.methods("cpu")
     rows["clone_detach_numpy"] = rows["detach_clone_numpy"] | {"code": "x.clone().detach().numpy()"}

@@ -203,6 +203,16 @@ def test_each_change_has_its_instructions_and_functions_beside_it(world_files, m
         assert "PythonArgParser" in target.first("table").text
 
 
+@pytest.mark.parametrize(("after", "is_undone"), [(1.98, True), (1.85, True), (1.7, False), (2.09, False)])
+def test_a_gain_takes_back_the_slowdown_before_it_unless_it_is_more_or_less(tmp_path, after, is_undone):
+    """Of a slowdown by a tenth: what is left may be 3 %, and what is gained beside it as much as was lost."""
+    times = dict(zip(world.RELEASES[-3:], (2.0, 2.2, after)))
+    launch_files.write(tmp_path, {f"{world.COPY} tensor {world.SMALL}": times}, machine="box", noise=0.001)
+    launch_files.write_counts(tmp_path, NEWEST, {}, methods=world.methods("cpu"), machine="box")
+    fold = read(world.files_of(tmp_path)["methods/cpu/tensor.html"]).by_id(f"copies.BySize-{world.SMALL}")
+    assert (f"takes back the slowdown of {BEFORE}" in fold.text) is is_undone
+
+
 LAYOUT = "probably the layout of the binary"
 
 
